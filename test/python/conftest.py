@@ -1,0 +1,22 @@
+"""Shared by the Python tests: the repository's own packages are importable without being installed."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+
+@pytest.fixture
+def model():
+    """Path of a model of benchmarks/models.toml by name; the test counts as skipped where no registry is reachable."""
+    from benchmarks.fetch_models import ModelUnavailable, fetch
+
+    def get(name):
+        try:
+            return fetch(name)
+        except ModelUnavailable as error:
+            pytest.skip(f"not run: {error}")
+
+    return get
