@@ -2,9 +2,9 @@
 
 #include "dialects/onnx/OnnxDialect.h"
 
-#include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace tilewright::onnx;
@@ -111,8 +111,8 @@ void NodeOp::print(OpAsmPrinter &printer) {
     printer << " ";
     printer.printRegion(region);
   }
-  printer.printOptionalAttrDictWithKeyword(
-      (*this)->getAttrs(), {"op_type", "domain", "since_version", "node_attributes", "region_names"});
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
+                                           {"op_type", "domain", "since_version", "node_attributes", "region_names"});
   printer << " : ";
   printer.printFunctionalType(*this);
 }
@@ -124,8 +124,7 @@ ParseResult NodeOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::UnresolvedOperand> operands;
   llvm::SMLoc operandsLoc;
   if (parser.parseString(&name) || parser.parseKeyword("since") || parser.parseInteger(version) ||
-      parser.getCurrentLocation(&operandsLoc) ||
-      parser.parseOperandList(operands, OpAsmParser::Delimiter::Paren))
+      parser.getCurrentLocation(&operandsLoc) || parser.parseOperandList(operands, OpAsmParser::Delimiter::Paren))
     return failure();
   NamedAttrList attributes;
   if (parser.parseOptionalAttrDict(attributes))
