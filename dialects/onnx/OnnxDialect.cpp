@@ -14,6 +14,9 @@ using namespace tilewright::onnx;
 #define GET_TYPEDEF_CLASSES
 #include "dialects/onnx/OnnxTypes.cpp.inc"
 
+#define GET_ATTRDEF_CLASSES
+#include "dialects/onnx/OnnxAttributes.cpp.inc"
+
 #define GET_OP_CLASSES
 #include "dialects/onnx/OnnxOps.cpp.inc"
 
@@ -21,6 +24,10 @@ void OnnxDialect::initialize() {
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "dialects/onnx/OnnxTypes.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/onnx/OnnxAttributes.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

@@ -25,6 +25,9 @@
 #define GET_TYPEDEF_CLASSES
 #include "dialects/onnx/OnnxTypes.h.inc"
 
+#define GET_ATTRDEF_CLASSES
+#include "dialects/onnx/OnnxAttributes.h.inc"
+
 #define GET_OP_CLASSES
 #include "dialects/onnx/OnnxOps.h.inc"
 
@@ -36,6 +39,19 @@ inline constexpr llvm::StringLiteral kNameAttr = "onnx.name";
 inline constexpr llvm::StringLiteral kDimSymbolsAttr = "onnx.dim_symbols";
 /// Attribute of nodes: the name in the model of each result, an array of strings.
 inline constexpr llvm::StringLiteral kOutputNamesAttr = "onnx.output_names";
+
+/// Attribute of function arguments that a caller may leave out: the tensor's own value (an initializer that is also a
+/// graph input; from IR version 4 on callers may override it, so it is no constant).
+inline constexpr llvm::StringLiteral kDefaultValueAttr = "onnx.default_value";
+/// Attributes of the module: the model's IR version (i64), and the opset imports, a dictionary domain → i64 in which
+/// ai.onnx is spelled out.
+inline constexpr llvm::StringLiteral kIrVersionAttr = "onnx.ir_version";
+inline constexpr llvm::StringLiteral kOpsetsAttr = "onnx.opset_imports";
+/// Attributes of a private function that is a model-local function: its domain, name and overload, joined as in calls;
+/// the attributes that it takes, an array of names; and the values of those that have a default.
+inline constexpr llvm::StringLiteral kFunctionAttr = "onnx.function";
+inline constexpr llvm::StringLiteral kFunctionAttributesAttr = "onnx.function_attributes";
+inline constexpr llvm::StringLiteral kFunctionDefaultsAttr = "onnx.function_defaults";
 
 /// True when `value` is the result of `onnx.none` (or null).
 bool isAbsent(mlir::Value value);

@@ -21,6 +21,7 @@ def Onnx_Dialect : Dialect {
   let cppNamespace = "::tilewright::onnx";
   let summary = "An ONNX model as it was read: one operation per node";
   let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
 }
 
@@ -28,6 +29,23 @@ def Onnx_StringType : TypeDef<Onnx_Dialect, "String", [], "::mlir::Type"> {
   let mnemonic = "string";
   let summary = "element type of ONNX string tensors";
   let extraClassDeclaration = [{}];
+}
+
+def Onnx_UnknownType : TypeDef<Onnx_Dialect, "Unknown", [], "::mlir::Type"> {
+  let mnemonic = "unknown";
+  let summary = "element type that is not known yet";
+  let description = [{
+    A model does not state the types of its inner values: after import they are `tensor<*x!onnx.unknown>`, and shape
+    inference gives them their element types and shapes.
+  }];
+  let extraClassDeclaration = [{}];
+}
+
+def Onnx_AttributeReferenceAttr : AttrDef<Onnx_Dialect, "AttributeReference"> {
+  let mnemonic = "attribute_reference";
+  let summary = "in a function's node: the value that the caller gives for the function's attribute of this name";
+  let parameters = (ins "::mlir::StringAttr":$name);
+  let assemblyFormat = "`<` $name `>`";
 }
 
 class Onnx_Op<string mnemonic, list<Trait> traits = []> : Op<Onnx_Dialect, mnemonic, traits>;

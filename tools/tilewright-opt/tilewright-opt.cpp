@@ -1,15 +1,28 @@
 //===- tilewright-opt.cpp - runs single passes on textual IR --------------===//
+//
+//   tilewright-opt FILE.mlir --some-pass --other-pass
+//   tilewright-opt --import-onnx=FILE.onnx [--input-shape=NAME:1x3x8x8] [--batch=N] --some-pass --other-pass
+//
+//===----------------------------------------------------------------------===//
 
 #include "dialects/onnx/OnnxDialect.h"
+#include "passes/Passes.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+
+/// Declared here rather than in a header of its own: the other half of this tool.
+int importOnnxMain(int argc, char **argv, mlir::DialectRegistry &registry);
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllPasses();
   registry.insert<tilewright::onnx::OnnxDialect>();
+  tilewright::registerTilewrightPasses();
+  for (int i = 1; i < argc; ++i)
+    if (llvm::StringRef(argv[i]).ltrim('-').starts_with("import-onnx"))
+      return importOnnxMain(argc, argv, registry);
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Tilewright's passes, one at a time\n", registry));
 }
