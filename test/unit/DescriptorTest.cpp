@@ -70,7 +70,8 @@ TEST(Descriptor, LaysFieldsFromBitZeroUpward) {
   EXPECT_EQ(bytes[2], 0x12);
   EXPECT_EQ(bytes[3], 0xef);
   EXPECT_EQ(bytes[6], 0x89);
-  // The header is 184 bits: mode in bits 184 and 185, flip_sign in 186, dram_address in 187 to 234, row stride from 235.
+  // The header is 184 bits: mode in bits 184 and 185, flip_sign in 186, dram_address in 187 to 234, row stride from
+  // 235.
   EXPECT_EQ(bytes[23], 0x06);
   EXPECT_EQ(bytes[29], 0xf0); // -2 << 3
   EXPECT_EQ(bytes[33], 0x07);
@@ -103,8 +104,9 @@ TEST(Descriptor, NamesTheFieldThatDoesNotFit) {
   execute.outChannels = 65535;
   EXPECT_EQ(errorOf(execute), "");
   execute.window.padTop = -32769;
-  EXPECT_EQ(errorOf(execute),
-            "execute descriptor of layer 7: window_pad_top = -32769 does not fit its field of 16 bits (-32768 to 32767)");
+  EXPECT_EQ(
+      errorOf(execute),
+      "execute descriptor of layer 7: window_pad_top = -32769 does not fit its field of 16 bits (-32768 to 32767)");
   execute.window.padTop = -32768;
   execute.in.base = -1;
   EXPECT_EQ(errorOf(execute),

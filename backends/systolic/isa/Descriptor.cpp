@@ -29,8 +29,7 @@ void writeBits(std::span<uint8_t, descriptorBytes> bytes, unsigned lsb, unsigned
   throw Error(message.str());
 }
 
-template <typename D, typename Value>
-uint64_t toBits(const D &descriptor, const FieldInfo &field, const Value &value) {
+template <typename D, typename Value> uint64_t toBits(const D &descriptor, const FieldInfo &field, const Value &value) {
   if constexpr (std::is_same_v<Value, float>) {
     return std::bit_cast<uint32_t>(value);
   } else if constexpr (std::is_same_v<Value, int64_t>) {

@@ -56,7 +56,8 @@ const char *name(Opcode opcode);
 void encode(const Descriptor &descriptor, std::span<uint8_t, descriptorBytes> bytes);
 std::vector<uint8_t> encode(std::span<const Descriptor> program);
 
-/// The inverse. Throws Error on an unknown opcode, an enumeration value that does not exist, and bits set beyond the last field.
+/// The inverse. Throws Error on an unknown opcode, an enumeration value that does not exist, and bits set beyond the
+/// last field.
 Descriptor decode(std::span<const uint8_t, descriptorBytes> bytes);
 /// A program: descriptors up to and including the first sync with `end`. Throws Error if there is none in `bytes`.
 std::vector<Descriptor> decodeProgram(std::span<const uint8_t> bytes);

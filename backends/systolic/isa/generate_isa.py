@@ -186,11 +186,11 @@ class Table:
     # Markdown ----------
 
     def markdown(self) -> str:
-        out = ["# Descriptor reference", "",
-               "Made from `backends/systolic/isa/descriptors.toml` by `generate_isa.py`; do not edit. What the fields "
-               "mean together is in [accelerator.md](accelerator.md).", "",
-               f"A descriptor is {self.bytes} bytes, little-endian; bit 0 is the lowest bit of byte 0. Bits beyond the "
-               "last field are zero.", "", "## Enumerations", "", "| name | values |", "|---|---|"]
+        origin = ("Made from `backends/systolic/isa/descriptors.toml` by `generate_isa.py`; do not edit. What the fields "
+                  "mean together is in [accelerator.md](accelerator.md).")
+        layout = (f"A descriptor is {self.bytes} bytes, little-endian; bit 0 is the lowest bit of byte 0. Bits beyond the "
+                  "last field are zero.")
+        out = ["# Descriptor reference", "", origin, "", layout, "", "## Enumerations", "", "| name | values |", "|---|---|"]
         for name, values in self.enums.items():
             out.append(f"| `{name}` | " + ", ".join(f"{number} `{value}`" for value, number in values.items()) + " |")
 
