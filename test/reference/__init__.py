@@ -1,0 +1,10 @@
+"""The judge: evaluates quantized ONNX graphs by definition.
+
+Integer layers are summed exactly in integers; every float32 step is one rounded numpy operation in the order that
+docs/accelerator.md gives. It shares no code with the compiler and knows nothing of tiles, descriptors or layouts: what it
+says about a file written by `compile-model --emit=quantized` is what golden and RTL are held to.
+"""
+
+from reference.evaluator import Unsupported, evaluate
+
+__all__ = ["Unsupported", "evaluate"]
