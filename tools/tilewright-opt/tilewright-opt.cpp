@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/onnx/OnnxDialect.h"
-#include "dialects/systolic/SystolicDialect.h"
 #include "dialects/tile/TileDialect.h"
 #include "passes/Passes.h"
 
@@ -21,8 +20,7 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllPasses();
-  registry.insert<tilewright::onnx::OnnxDialect, tilewright::tile::TileDialect,
-                  tilewright::systolic::SystolicDialect>();
+  registry.insert<tilewright::onnx::OnnxDialect, tilewright::tile::TileDialect>();
   tilewright::registerTilewrightPasses();
   for (int i = 1; i < argc; ++i)
     if (llvm::StringRef(argv[i]).ltrim('-').starts_with("import-onnx"))

@@ -49,6 +49,7 @@ class Table:
     def __init__(self, path: Path):
         data = tomllib.loads(path.read_text())
         self.bytes: int = data["bytes"]
+        self.queue_depth: int = data["queue_depth"]
         self.enums: dict[str, dict[str, int]] = data["enums"]
         self.groups: dict[str, list[dict]] = data["groups"]
         self.header: list[dict] = data["header"]
@@ -96,7 +97,9 @@ class Table:
 
     def cpp(self) -> str:
         out = ["// Made from descriptors.toml by generate_isa.py; included by Descriptor.h.\n",
-               f"inline constexpr unsigned descriptorBytes = {self.bytes};\n"]
+               f"inline constexpr unsigned descriptorBytes = {self.bytes};",
+               "/// Descriptors that each queue holds beside its running job.",
+               f"inline constexpr unsigned queueDepth = {self.queue_depth};\n"]
         for name, values in self.enums.items():
             out.append(f"enum class {camel(name, True)} : uint8_t {{")
             out += [f"  {camel(value, True)} = {number}," for value, number in values.items()]
@@ -147,7 +150,9 @@ class Table:
                "// A field of kind execute: desc[ExecuteInBaseLsb +: ExecuteInBaseWidth].",
                "package tilewright_isa_pkg;",
                f"  localparam int unsigned DescriptorBytes = {self.bytes};",
-               f"  localparam int unsigned DescriptorBits = {self.bytes * 8};"]
+               f"  localparam int unsigned DescriptorBits = {self.bytes * 8};",
+               "  // Descriptors that each queue holds beside its running job.",
+               f"  localparam int unsigned QueueDepth = {self.queue_depth};"]
         for name, values in self.enums.items():
             width = next((f.width for k in self.kinds for f in k.fields if f.type == name), 8)
             out.append(f"\n  // {name}")
