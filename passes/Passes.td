@@ -24,4 +24,27 @@ def InlineFunctionsPass : Pass<"inline-functions", "::mlir::ModuleOp"> {
   }];
 }
 
+def FoldAffinePass : Pass<"fold-affine", "::mlir::func::FuncOp"> {
+  let summary = "fold batch normalization and per-channel constants into convolutions and matrix products";
+  let description = [{
+    BatchNormalization (inference), and Add, Sub, Mul, Div with one constant per channel (dimension 1) or one for all, are
+    multiplied into the constant weights and bias of the Conv, Gemm or MatMul before them, if nothing else reads its
+    result. The result keeps the name of the folded node's. On tensors of four dimensions, those per channel that are left
+    become depthwise 1x1 convolutions. Products are taken in double and rounded once.
+  }];
+}
+
+def InsertQdqPass : Pass<"insert-qdq", "::mlir::func::FuncOp"> {
+  let summary = "quantize float layers to 8 bits with parameters from calibration";
+  let description = [{
+    QuantizeLinear and DequantizeLinear are put around each layer (docs/quantization.md says what is one): activations
+    per tensor and asymmetric, weights per output channel, symmetric, -127..127, biases int32. Tensors whose values are
+    only moved or compared share their parameters. A function that has such nodes already is left alone.
+  }];
+  let options = [
+    Option<"ranges", "ranges", "std::string", "\"\"", "JSON file: tensor name -> [min, max]">,
+    Option<"isUnsigned", "unsigned", "bool", "false", "activations are uint8, not int8">,
+  ];
+}
+
 #endif

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "backends/onnx/ModelExporter.h"
 #include "dialects/onnx/OnnxDialect.h"
 #include "dialects/tile/TileDialect.h"
 #include "passes/Passes.h"
@@ -22,6 +23,7 @@ int main(int argc, char **argv) {
   mlir::registerAllPasses();
   registry.insert<tilewright::onnx::OnnxDialect, tilewright::tile::TileDialect>();
   tilewright::registerTilewrightPasses();
+  tilewright::registerExportOnnxPass();
   for (int i = 1; i < argc; ++i)
     if (llvm::StringRef(argv[i]).ltrim('-').starts_with("import-onnx"))
       return importOnnxMain(argc, argv, registry);

@@ -1,0 +1,41 @@
+//===- RangeTable.h - what calibration saw ----------------------*- C++ -*-===//
+//
+// The range of values of each float tensor over the calibration samples. A table is made by running the network, or
+// read from a JSON file `{"<tensor>": [min, max], ...}`.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEWRIGHT_PASSES_QUANTIZATION_RANGETABLE_H
+#define TILEWRIGHT_PASSES_QUANTIZATION_RANGETABLE_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <optional>
+#include <string>
+
+namespace tilewright {
+
+/// Smallest and largest value; min ≤ max, both finite.
+struct CalibratedRange {
+  float min = 0, max = 0;
+  void include(CalibratedRange other) {
+    min = std::min(min, other.min);
+    max = std::max(max, other.max);
+  }
+};
+
+using RangeTable = llvm::StringMap<CalibratedRange>;
+
+/// Reads a table from a JSON file. Throws Error naming the file and the entry that is wrong.
+RangeTable readRangeTable(const std::string &path);
+
+/// A key for each tensor that nodes of `function` make or that is an argument: its name in the model, or, where it has
+/// none or one that was there before, a number in program order. The same for the same IR, so calibration and the
+/// quantization that follows agree.
+llvm::DenseMap<mlir::Value, std::string> calibrationKeys(mlir::func::FuncOp function);
+
+} // namespace tilewright
+
+#endif
