@@ -60,7 +60,7 @@ InputShapes::InputShapes(const std::string &file, const std::vector<const ValueI
           fail("input '" + name + "' has the fixed shape " + spell(declared) + "; it cannot be compiled for " +
                spell(given->second));
         shape[d] = wanted;
-        std::string symbol(declared[d].symbol);
+        std::string symbol(declared[d].symbol == "?" ? "" : declared[d].symbol);
         if (!symbol.empty() && bound.emplace(symbol, wanted).first->second != wanted)
           fail("the input shapes give '" + symbol + "' two values: " + std::to_string(bound[symbol]) + " and " +
                std::to_string(wanted));
@@ -68,8 +68,9 @@ InputShapes::InputShapes(const std::string &file, const std::vector<const ValueI
     }
     shapes.push_back(std::move(shape));
     symbols.emplace_back();
+    // "?" is written for "unknown", several times over, and names no size that two dimensions share.
     for (const Dimension &dim : declared)
-      symbols.back().push_back(std::string(dim.symbol));
+      symbols.back().push_back(dim.symbol == "?" ? "" : std::string(dim.symbol));
   }
   if (options.batch && *options.batch < 0)
     fail("the batch " + std::to_string(*options.batch) + " is negative");

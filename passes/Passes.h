@@ -7,6 +7,8 @@
 #ifndef TILEWRIGHT_PASSES_PASSES_H
 #define TILEWRIGHT_PASSES_PASSES_H
 
+#include "dialects/onnx/OnnxDialect.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"

@@ -47,4 +47,15 @@ def InsertQdqPass : Pass<"insert-qdq", "::mlir::func::FuncOp"> {
   ];
 }
 
+def InferShapesPass : Pass<"infer-shapes", "::mlir::func::FuncOp"> {
+  let summary = "give every value its element type and shape";
+  let description = [{
+    Rules keyed (domain, operator, since_version) compute each result's shape as integer expressions over the symbols of
+    the inputs. A known dimension goes into the type; a node with open ones carries `onnx.shape`, per result an affine map
+    from the function's `onnx.symbols` to its dimensions. Integer tensors computed from shapes are followed, and replaced
+    by constants when they are known. Inputs that do not fit an operator (types, ranks, sizes) are errors.
+  }];
+  let dependentDialects = ["::tilewright::onnx::OnnxDialect"];
+}
+
 #endif

@@ -53,7 +53,7 @@ int importOnnxMain(int argc, char **argv, DialectRegistry &registry) {
     SourceMgrDiagnosticHandler diagnostics(sources, &context);
     OwningOpRef<ModuleOp> module =
         importOnnx(context, std::filesystem::path(model.getValue()), parseOptions(shapes, batch));
-    PassManager pm(&context);
+    PassManager pm(&context, ModuleOp::getOperationName(), PassManager::Nesting::Implicit);
     auto complain = [&](const Twine &message) {
       emitError(UnknownLoc::get(&context)) << message;
       return failure();

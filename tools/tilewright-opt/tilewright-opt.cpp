@@ -7,6 +7,7 @@
 
 #include "backends/onnx/ModelExporter.h"
 #include "dialects/onnx/OnnxDialect.h"
+#include "dialects/systolic/SystolicDialect.h"
 #include "dialects/tile/TileDialect.h"
 #include "passes/Passes.h"
 
@@ -21,7 +22,8 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllPasses();
-  registry.insert<tilewright::onnx::OnnxDialect, tilewright::tile::TileDialect>();
+  registry.insert<tilewright::onnx::OnnxDialect, tilewright::tile::TileDialect,
+                  tilewright::systolic::SystolicDialect>();
   tilewright::registerTilewrightPasses();
   tilewright::registerExportOnnxPass();
   for (int i = 1; i < argc; ++i)

@@ -1,0 +1,115 @@
+//===- HostRunner.cpp - runs a function at compile time -------------------===//
+
+#include "backends/cpu/HostRunner.h"
+#include "backends/cpu/Constants.h"
+#include "backends/cpu/KernelBuilder.h"
+#include "common/Error.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace mlir;
+
+namespace tilewright::cpu {
+
+AlignedBytes AlignedBytes::allocate(size_t size) {
+  size_t rounded = (std::max<size_t>(size, 1) + 63) / 64 * 64;
+  char *memory = static_cast<char *>(std::aligned_alloc(64, rounded));
+  if (!memory)
+    throw Error("out of memory: " + std::to_string(size) + " bytes for one tensor");
+  return {std::shared_ptr<char>(memory, std::free), size};
+}
+
+size_t bytesOf(Value value) {
+  return product(shapeOf(value)) * storageType(elementOf(value)).getIntOrFloatBitWidth() / 8;
+}
+
+/// Two threads, made for the call: this runs at compile time, where a kernel's work outweighs a thread's start.
+static void parallelFor(void *, int64_t count, void (*body)(void *, int64_t, int64_t), void *arg) {
+  int64_t middle = count / 2;
+  std::thread other([=] { body(arg, middle, count); });
+  body(arg, 0, middle);
+  other.join();
+}
+
+HostRunner::HostRunner(func::FuncOp function, const llvm::DenseSet<Value> &keep, const HostOptions &options)
+    : function(function) {
+  std::vector<HostGroup> groups = formHostGroups(function, keep);
+  FailureOr<HostCode> compiled = compileHostGroups(groups, options);
+  if (failed(compiled))
+    throw Error("the model has nodes that cannot run on the host");
+  hostCode = std::move(*compiled);
+  int file = memfd_create("tilewright-host", MFD_CLOEXEC);
+  const std::vector<char> &object = hostCode.sharedObject;
+  if (file < 0 || write(file, object.data(), object.size()) != static_cast<ssize_t>(object.size()))
+    throw Error("cannot write host code to memory");
+  library = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
+  close(file);
+  if (!library)
+    throw Error(std::string("cannot load host code: ") + dlerror());
+  int64_t most = 0;
+  for (const HostKernel &kernel : hostCode.kernels) {
+    entries.push_back(reinterpret_cast<TwHostKernel>(dlsym(library, kernel.symbol.c_str())));
+    for (Value output : kernel.outputs)
+      buffers[output] = AlignedBytes::allocate(bytesOf(output));
+    most = std::max(most, kernel.scratchBytes);
+    for (Value input : kernel.inputs)
+      if (onnx::constantValue(input) && !buffers.contains(input)) {
+        std::vector<char> storage;
+        ArrayRef<char> bytes = constantBytes(input, storage);
+        buffers[input] = AlignedBytes::allocate(bytes.size());
+        std::memcpy(buffers[input].data.get(), bytes.data(), bytes.size());
+      }
+  }
+  scratch = AlignedBytes::allocate(most);
+}
+
+HostRunner::~HostRunner() {
+  if (library)
+    dlclose(library);
+}
+
+void HostRunner::run(ArrayRef<ArrayRef<char>> arguments) {
+  if (arguments.size() != function.getNumArguments())
+    throw Error("expected " + std::to_string(function.getNumArguments()) + " inputs, got " +
+                std::to_string(arguments.size()));
+  for (auto [argument, bytes] : llvm::zip_equal(function.getArguments(), arguments)) {
+    if (bytes.size() != bytesOf(argument))
+      throw Error("an input has " + std::to_string(bytes.size()) + " bytes instead of " +
+                  std::to_string(bytesOf(argument)));
+    AlignedBytes &buffer = buffers[argument];
+    if (!buffer.data)
+      buffer = AlignedBytes::allocate(bytes.size());
+    std::memcpy(buffer.data.get(), bytes.data(), bytes.size());
+  }
+  TwHostContext context{parallelFor, nullptr};
+  kernelSeconds.clear();
+  for (auto [kernel, entry] : llvm::zip_equal(hostCode.kernels, entries)) {
+    std::vector<void *> pointers;
+    for (Value input : kernel.inputs)
+      pointers.push_back(buffers.find(input)->second.data.get());
+    for (Value output : kernel.outputs)
+      pointers.push_back(buffers.find(output)->second.data.get());
+    pointers.push_back(scratch.data.get());
+    auto start = std::chrono::steady_clock::now();
+    entry(pointers.data(), &context);
+    kernelSeconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+}
+
+ArrayRef<char> HostRunner::bytes(Value value) const {
+  auto it = buffers.find(value);
+  if (it == buffers.end()) {
+    // A result that is a constant of the model.
+    thread_local std::vector<char> storage;
+    return constantBytes(value, storage);
+  }
+  return {it->second.data.get(), it->second.size};
+}
+
+} // namespace tilewright::cpu
