@@ -58,4 +58,21 @@ def InferShapesPass : Pass<"infer-shapes", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tilewright::onnx::OnnxDialect"];
 }
 
+//===----------------------------------------------------------------------===//
+// tile dialect
+//===----------------------------------------------------------------------===//
+
+class TilePass<string name> : Pass<name, "::mlir::func::FuncOp"> {
+  let dependentDialects = ["::tilewright::tile::TileDialect", "::tilewright::onnx::OnnxDialect"];
+}
+
+def FormLayersPass : TilePass<"form-layers"> {
+  let summary = "quantized onnx patterns become tile layers";
+  let description = [{
+    DequantizeLinear -> operators -> QuantizeLinear, with static shapes, becomes one tile layer between `tile.to_map` and
+    `tile.from_map` wherever the target takes it. Layout operators become strides. What stays carries its reason.
+  }];
+  let options = [Option<"target", "target", "std::string", /*default=*/"\"systolic\"", "target, NAME[:CONFIG]">];
+}
+
 #endif

@@ -1,8 +1,11 @@
 //===- TileEpilogue.cpp - verification of epilogue operations -------------===//
 
+#include "dialects/onnx/ConstantData.h"
 #include "dialects/tile/TileDialect.h"
 
 #include "mlir/IR/PatternMatch.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace tilewright::tile;
@@ -43,12 +46,13 @@ LogicalResult RequantizeOp::verify() {
        failed(verifyPerChannel(*this, "negative_scale", *getNegativeScale(), builder.getF32Type()))) ||
       failed(verifyClamp(*this, getClampMin(), getClampMax())))
     return failure();
-  for (APFloat value : getScale().getValues<APFloat>())
-    if (!value.isFinite() || value.isNegative() || value.isZero())
+  tilewright::onnx::ConstantBytes scales(getScale());
+  for (int64_t i = 0; i < getScale().getNumElements(); ++i)
+    if (float value = scales.get<float>(i); !std::isfinite(value) || value <= 0)
       return emitOpError("scale must be finite and positive");
   if (getNegativeScale())
-    for (APFloat value : getNegativeScale()->getValues<APFloat>())
-      if (!value.isFinite())
+    for (int64_t i = 0; i < getNegativeScale()->getNumElements(); ++i)
+      if (!std::isfinite(tilewright::onnx::ConstantBytes(*getNegativeScale()).get<float>(i)))
         return emitOpError("negative_scale must be finite");
   if (getZeroPoint() < -128 || getZeroPoint() > 127)
     return emitOpError("zero point ") << getZeroPoint() << " is not within [-128, 127]";
@@ -92,8 +96,9 @@ void RequantizeOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIR
 
 OpFoldResult TableOp::fold(FoldAdaptor) {
   int64_t expected = -128;
-  for (APInt entry : getTable().getValues<APInt>())
-    if (entry.getSExtValue() != expected++)
+  tilewright::onnx::ConstantBytes entries(getTable());
+  for (unsigned i = 0; i < 256; ++i)
+    if (entries.get<int8_t>(i) != expected++)
       return nullptr;
   return getValue();
 }

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "backends/onnx/ModelExporter.h"
+#include "backends/cuda/CudaTarget.h"
+#include "backends/systolic/SystolicTarget.h"
 #include "dialects/onnx/OnnxDialect.h"
 #include "dialects/systolic/SystolicDialect.h"
 #include "dialects/tile/TileDialect.h"
@@ -26,6 +28,8 @@ int main(int argc, char **argv) {
                   tilewright::systolic::SystolicDialect>();
   tilewright::registerTilewrightPasses();
   tilewright::registerExportOnnxPass();
+  tilewright::systolic::registerSystolicTarget();
+  tilewright::cuda::registerCudaTarget();
   for (int i = 1; i < argc; ++i)
     if (llvm::StringRef(argv[i]).ltrim('-').starts_with("import-onnx"))
       return importOnnxMain(argc, argv, registry);
