@@ -43,7 +43,7 @@ struct InsertQdqPass final : tilewright::impl::InsertQdqPassBase<InsertQdqPass> 
     try {
       table = readRangeTable(ranges);
     } catch (const Error &error) {
-      function.emitError() << error.what();
+      emitError(function.getLoc()) << error.what();
       return signalPassFailure();
     }
     keys = calibrationKeys(function);
@@ -96,12 +96,13 @@ private:
     float inputScale = parameters.lookup(layer.inputs.front()->get()).scale;
     QuantizedWeights quantized = quantizeWeights(floats(weights), channels, inner, bias, inputScale);
 
-    Location loc = layer.root.getLoc();
+    Location loc = NameLoc::get(builder.getStringAttr(layer.root.nodeName() + "/weights"));
     auto byteType = RankedTensorType::get(type.getShape(), builder.getI8Type());
     auto byte = onnx::createConstant<int8_t>(builder, loc, byteType, quantized.values);
     layer.weights->set(dequantize<int8_t>(builder, loc, byte, quantized.scales, layer.channelAxis));
     if (bias.empty())
       return;
+    loc = NameLoc::get(builder.getStringAttr(layer.root.nodeName() + "/bias"));
     std::vector<float> scales;
     for (float scale : quantized.scales)
       scales.push_back(inputScale * scale);

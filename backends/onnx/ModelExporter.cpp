@@ -73,8 +73,11 @@ bool meansTheSame(onnx::NodeOp node, int64_t opset) {
   const OnnxSchema *selected = findOnnxSchema("", node.getOpType(), opset);
   if (!own || !selected || own == selected)
     return true;
-  if (node.getOpType().ends_with("max") && own->sinceVersion < 13) // Softmax, LogSoftmax, Hardmax: flattened before
-    return false;
+  // Softmax, LogSoftmax, Hardmax flattened everything from `axis` on before 13: the same only at the last dimension.
+  if (node.getOpType().ends_with("max") && own->sinceVersion < 13) {
+    int64_t axis = node.intAttr("axis", 1), rank = rankedType(node.input(0)).getRank();
+    return axis == -1 || axis == rank - 1;
+  }
   auto has = [&](const OnnxSchema *schema, StringRef name) { return schema->attribute(name) != nullptr; };
   return own->maxInputs <= selected->maxInputs && llvm::all_of(node.getNodeAttributes(), [&](NamedAttribute attribute) {
            return has(selected, attribute.getName());
@@ -165,7 +168,12 @@ private:
     std::vector<std::unique_ptr<onnx::ConstantBytes>> tensors;
     for (NamedAttribute attribute : node.getNodeAttributes())
       attributes.emplace_back(attribute.getName().str(), convert(attribute.getValue(), tensors));
-    writer.node(node.getOpType().str(), inputs, outputs, attributes, node.nodeName().str(), node.getDomain().str());
+    writer.node(node.getOpType().str(), inputs, outputs, attributes, nodeName(node), node.getDomain().str());
+  }
+
+  /// Some readers refuse two nodes of one name: only the first keeps it.
+  std::string nodeName(onnx::NodeOp node) {
+    return nodeNames.insert(node.nodeName()).second ? node.nodeName().str() : std::string();
   }
 
   static Writer::AttributeValue convert(Attribute value, std::vector<std::unique_ptr<onnx::ConstantBytes>> &tensors) {
@@ -217,7 +225,7 @@ private:
 
   Writer writer;
   llvm::DenseMap<Value, std::string> names;
-  llvm::StringSet<> taken;
+  llvm::StringSet<> taken, nodeNames;
   SmallVector<std::string> outputNames;
   SmallVector<onnx::NodeOp> versions;
   int64_t newest = 1;
@@ -263,7 +271,7 @@ struct ExportOnnxPass final : PassWrapper<ExportOnnxPass, OperationPass<ModuleOp
         throw Error(file + ": cannot be written: " + error.message());
       stream << bytes;
     } catch (const Error &error) {
-      getOperation().emitError() << error.what();
+      mlir::emitError(getOperation().getLoc()) << error.what();
       signalPassFailure();
     }
   }

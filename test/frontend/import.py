@@ -24,15 +24,28 @@ nodes = [  # last first: the importer sorts
     helper.make_node("Scale", ["x", "k"], ["t"], name="scaled", domain="local", by=2.5),
 ]
 function = helper.make_function(
-    "local", "Scale", ["a", "b"], ["d"],
+    "local",
+    "Scale",
+    ["a", "b"],
+    ["d"],
     [helper.make_node("LeakyRelu", ["a"], ["e"], name="leak"), helper.make_node("Mul", ["e", "b"], ["d"])],
-    [helper.make_opsetid("", 17)], ["by"])
+    [helper.make_opsetid("", 17)],
+    ["by"],
+)
 function.node[0].attribute.append(onnx.AttributeProto(name="alpha", ref_attr_name="by", type=onnx.AttributeProto.FLOAT))
 graph = helper.make_graph(
-    nodes, "g", [x, unsized, c, k], [y, x],
-    [numpy_helper.from_array(np.float32([1, 2, 3]), "k"), numpy_helper.from_array(np.float32(6), "m")])
-model = helper.make_model(graph, ir_version=8, functions=[function],
-                          opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("local", 1)])
+    nodes,
+    "g",
+    [x, unsized, c, k],
+    [y, x],
+    [numpy_helper.from_array(np.float32([1, 2, 3]), "k"), numpy_helper.from_array(np.float32(6), "m")],
+)
+model = helper.make_model(
+    graph,
+    ir_version=8,
+    functions=[function],
+    opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("local", 1)],
+)
 onnx.save(model, sys.argv[1])
 
 # CHECK: module attributes {onnx.ir_version = 8 : i64, onnx.opset_imports = {ai.onnx = 17 : i64, local = 1 : i64}}

@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --export-onnx=file=%t.onnx -o /dev/null
 // RUN: tilewright-opt --import-onnx=%t.onnx | FileCheck %s
-// RUN: sed 's/"Relu" since 14/"Softmax" since 11/' %s > %t.softmax.mlir
+// RUN: sed 's/"Relu" since 14 (%x)/"Softmax" since 11 (%x) {axis = 0}/' %s > %t.softmax.mlir
 // RUN: not tilewright-opt %t.softmax.mlir --export-onnx=file=%t.softmax.onnx 2>&1 | FileCheck %s --check-prefix=MIXED
 // RUN: not tilewright-opt %s --export-onnx=file=%t.nowhere/x.onnx 2>&1 | FileCheck %s --check-prefix=NOWHERE
 
