@@ -84,6 +84,13 @@ const OnnxSchema::Attribute *OnnxSchema::attribute(std::string_view wanted) cons
   return nullptr;
 }
 
+bool OnnxSchema::fits(size_t inputCount, size_t outputCount) const {
+  auto within = [](size_t count, int64_t low, int64_t high) {
+    return static_cast<int64_t>(count) >= low && (high < 0 || static_cast<int64_t>(count) <= high);
+  };
+  return within(inputCount, minInputs, maxInputs) && within(outputCount, minOutputs, maxOutputs);
+}
+
 static const OnnxSchema::Parameter *at(const std::vector<OnnxSchema::Parameter> &formals, size_t i) {
   if (i < formals.size())
     return &formals[i];

@@ -40,6 +40,8 @@ struct OnnxSchema {
   std::map<std::string_view, std::vector<std::string_view>> types;
 
   const Attribute *attribute(std::string_view name) const;
+  /// Whether a node may have that many inputs and outputs.
+  bool fits(size_t inputCount, size_t outputCount) const;
   /// The formal parameter of actual input `i` (the last one repeats when it is variadic), or null.
   const Parameter *input(size_t i) const;
   const Parameter *output(size_t i) const;

@@ -24,6 +24,14 @@ def InlineFunctionsPass : Pass<"inline-functions", "::mlir::ModuleOp"> {
   }];
 }
 
+def VerifySupportedPass : Pass<"verify-supported", "::mlir::ModuleOp"> {
+  let summary = "refuse a model with unsupported nodes, listing all of them";
+  let description = [{
+    Each node must be of an operator that exists in the imported opset, have the inputs, outputs and attributes of its
+    schema, and be one that shape inference knows. Run it once functions are inlined.
+  }];
+}
+
 def FoldAffinePass : Pass<"fold-affine", "::mlir::func::FuncOp"> {
   let summary = "fold batch normalization and per-channel constants into convolutions and matrix products";
   let description = [{
@@ -45,6 +53,18 @@ def InsertQdqPass : Pass<"insert-qdq", "::mlir::func::FuncOp"> {
     Option<"ranges", "ranges", "std::string", "\"\"", "JSON file: tensor name -> [min, max]">,
     Option<"isUnsigned", "unsigned", "bool", "false", "activations are uint8, not int8">,
   ];
+}
+
+def NormalizeOpsetsPass : Pass<"normalize-opsets", "::mlir::ModuleOp"> {
+  let summary = "rewrite older spellings of operators to the newest one";
+  let description = [{
+    Attributes that became inputs are moved, operators that were replaced or changed their meaning are rewritten (Upsample,
+    Softmax before 13, the first BatchNormalization ...), geometry is spelled out (kernel_shape, strides, dilations, pads and
+    group instead of auto_pad and defaults), Constant nodes become `onnx.constant`, Identity and Dropout vanish. A node that
+    is done carries the newest version of its operator. Rules that need types or shapes wait until they are inferred: run
+    it before and after infer-shapes.
+  }];
+  let dependentDialects = ["::tilewright::onnx::OnnxDialect"];
 }
 
 def InferShapesPass : Pass<"infer-shapes", "::mlir::func::FuncOp"> {

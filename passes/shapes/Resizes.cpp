@@ -128,7 +128,31 @@ static LogicalResult resize(ShapeContext &context) {
   return success();
 }
 
+/// Input N, C, spatial...; grid N, output spatial..., coordinates.
+static LogicalResult gridSample(ShapeContext &context) {
+  auto x = context.shape(0), grid = context.shape(1);
+  if (!x || !grid)
+    return success();
+  if (x->size() < 3 || grid->size() != x->size())
+    return context.error() << "input " << context.spell(*x) << " and grid " << context.spell(*grid)
+                           << " must have the same rank";
+  Dims result(x->take_front(2));
+  result.append(grid->begin() + 1, grid->end() - 1);
+  context.set(0, result);
+  return success();
+}
+
+static LogicalResult roiAlign(ShapeContext &context) {
+  auto x = context.shape(0), rois = context.shape(1);
+  if (x && rois && x->size() == 4 && rois->size() == 2)
+    context.set(0, {rois->front(), (*x)[1], context.constant(context.node.intAttr("output_height", 1)),
+                    context.constant(context.node.intAttr("output_width", 1))});
+  return success();
+}
+
 void shapes::addResizeRules(ShapeTable &table) {
+  table.add("GridSample", gridSample);
+  table.add("RoiAlign", roiAlign);
   table.add("Pad", pad);
   table.add("Resize", resize);
   table.add("Upsample", resize, 1, 9);

@@ -191,6 +191,27 @@ static LogicalResult slice(ShapeContext &context) {
   return success();
 }
 
+/// Constant indices into dimension `size` must lie inside it. Those given at run time are the model's affair.
+static LogicalResult checkIndices(ShapeContext &context, unsigned input, Dim size, size_t stride = 1, size_t at = 0) {
+  auto bound = constantOf(size);
+  auto indices = context.integers(input);
+  if (!bound || !indices)
+    return success();
+  for (size_t i = at; i < indices->size(); i += stride)
+    if ((*indices)[i] < -*bound || (*indices)[i] >= *bound)
+      return context.error() << "index " << (*indices)[i] << " is outside a dimension of " << *bound;
+  return success();
+}
+
+/// The index tuples of GatherND and ScatterND, `depth` numbers each.
+static LogicalResult checkTuples(ShapeContext &context, ArrayRef<Dim> indexed, ArrayRef<Dim> indices) {
+  auto depth = indices.empty() ? std::nullopt : constantOf(indices.back());
+  for (int64_t d = 0; depth && d < *depth && d < static_cast<int64_t>(indexed.size()); ++d)
+    if (failed(checkIndices(context, 1, indexed[d], *depth, d)))
+      return failure();
+  return success();
+}
+
 static LogicalResult gather(ShapeContext &context) {
   auto x = context.shape(0), indices = context.shape(1);
   if (!x || !indices)
@@ -202,6 +223,8 @@ static LogicalResult gather(ShapeContext &context) {
   result.append(indices->begin(), indices->end());
   result.append(x->begin() + *axis + 1, x->end());
   context.set(0, result);
+  if (failed(checkIndices(context, 1, (*x)[*axis])))
+    return failure();
   auto elements = context.elements(0);
   auto at = context.integers(1);
   if (x->size() != 1 || !elements || !at)
@@ -209,8 +232,6 @@ static LogicalResult gather(ShapeContext &context) {
   Dims picked;
   for (int64_t index : *at) {
     int64_t size = static_cast<int64_t>(elements->size());
-    if (index < -size || index >= size)
-      return context.error() << "index " << index << " is outside a vector of " << size << " elements";
     picked.push_back((*elements)[index < 0 ? index + size : index]);
   }
   context.setElements(0, picked);
@@ -230,16 +251,27 @@ static LogicalResult gatherND(ShapeContext &context) {
   Dims result(indices->drop_back());
   result.append(x->begin() + batch + *depth, x->end());
   context.set(0, result);
-  return success();
+  return checkTuples(context, x->drop_front(batch), *indices);
 }
 
-/// The result has the shape of input `i`.
-static ShapeRule likeInput(unsigned i) {
-  return [i](ShapeContext &context) {
-    if (auto shape = context.shape(i))
+/// GatherElements (result as the indices) and ScatterElements (result as the data).
+static ShapeRule elementsAlongAxis(unsigned like) {
+  return [like](ShapeContext &context) {
+    auto x = context.shape(0), shape = context.shape(like);
+    if (shape)
       context.set(0, Dims(*shape));
-    return success();
+    if (!x)
+      return LogicalResult(success());
+    auto axis = context.axis(context.node.intAttr("axis", 0), static_cast<int64_t>(x->size()));
+    return axis ? checkIndices(context, 1, (*x)[*axis]) : LogicalResult(failure());
   };
+}
+
+static LogicalResult scatterND(ShapeContext &context) {
+  auto x = context.shape(0), indices = context.shape(1);
+  if (x)
+    context.set(0, Dims(*x));
+  return x && indices ? checkTuples(context, *x, *indices) : success();
 }
 
 static LogicalResult topK(ShapeContext &context) {
@@ -319,12 +351,22 @@ void shapes::addSelectionRules(ShapeTable &table) {
   table.add("Split", split, 2);
   table.add("Slice", slice);
   table.add("Gather", gather);
-  table.add("GatherElements", likeInput(1));
+  table.add("GatherElements", elementsAlongAxis(1));
   table.add("GatherND", gatherND);
-  for (const char *op : {"Scatter", "ScatterElements", "ScatterND", "ReverseSequence"})
-    table.add(op, likeInput(0));
+  table.add("Scatter", elementsAlongAxis(0));
+  table.add("ScatterElements", elementsAlongAxis(0));
+  table.add("ScatterND", scatterND);
+  table.add("ReverseSequence", [](ShapeContext &context) {
+    if (auto x = context.shape(0))
+      context.set(0, Dims(*x));
+    return LogicalResult(success());
+  });
   table.add("TopK", topK);
   table.add("OneHot", oneHot);
   table.add("NonZero", nonZero);
   table.add("Compress", compress);
+  table.add("NonMaxSuppression", [](ShapeContext &context) {
+    context.set(0, {context.fresh(), context.constant(3)});
+    return LogicalResult(success());
+  });
 }

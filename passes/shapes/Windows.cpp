@@ -222,11 +222,36 @@ static LogicalResult globalPool(ShapeContext &context) {
   return success();
 }
 
+static LogicalResult maxUnpool(ShapeContext &context) {
+  auto x = context.shape(0);
+  if (!x || x->size() < 3)
+    return success();
+  if (context.has(2)) {
+    if (auto target = context.elements(2); target && target->size() == x->size()) {
+      for (Dim &dim : *target)
+        dim = dim ? dim : context.fresh();
+      context.set(0, *target);
+    }
+    return success();
+  }
+  size_t rank = x->size() - 2;
+  Window window;
+  if (failed(window.read(context, rank, context.node.intsAttr("kernel_shape"))))
+    return failure();
+  Dims result(x->take_front(2));
+  for (size_t i = 0; i < rank; ++i)
+    result.push_back(((*x)[i + 2] - 1) * window.strides[i] +
+                     (window.kernel[i] - window.pads[i] - window.pads[i + rank]));
+  context.set(0, result);
+  return success();
+}
+
 void shapes::addWindowRules(ShapeTable &table) {
   table.add("Conv", [](ShapeContext &c) { return convolution(c, 1, 2); });
   table.add("ConvInteger", [](ShapeContext &c) { return convolution(c, 1, std::nullopt); });
   table.add("QLinearConv", [](ShapeContext &c) { return convolution(c, 3, 8); });
   table.add("ConvTranspose", convTranspose);
+  table.add("MaxUnpool", maxUnpool);
   for (const char *op : {"AveragePool", "MaxPool", "LpPool"})
     table.add(op, [](ShapeContext &c) { return pool(c, true); });
   for (const char *op : {"GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"})

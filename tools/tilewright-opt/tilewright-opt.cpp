@@ -11,6 +11,7 @@
 #include "dialects/onnx/OnnxDialect.h"
 #include "dialects/systolic/SystolicDialect.h"
 #include "dialects/tile/TileDialect.h"
+#include "passes/OnnxPipeline.h"
 #include "passes/Passes.h"
 
 #include "mlir/InitAllDialects.h"
@@ -27,6 +28,7 @@ int main(int argc, char **argv) {
   registry.insert<tilewright::onnx::OnnxDialect, tilewright::tile::TileDialect,
                   tilewright::systolic::SystolicDialect>();
   tilewright::registerTilewrightPasses();
+  tilewright::registerOnnxPipeline();
   tilewright::registerExportOnnxPass();
   tilewright::systolic::registerSystolicTarget();
   tilewright::cuda::registerCudaTarget();
