@@ -1,0 +1,154 @@
+// Reads the program from DRAM ahead of need, checks what this configuration cannot execute, and deals the descriptors out to the
+// five queues in order. `sync` holds here until its waits hold; with `end`, done is raised once everything has completed.
+`include "tilewright.svh"
+module descriptor_fetch
+  import tilewright_isa_pkg::*;
+#(
+    parameter int unsigned K = 16
+) (
+    input logic clk_i,
+    input logic rst_ni,
+    input logic start_i,
+    input logic [47:0] program_i,  // byte address, a multiple of 16
+    output logic busy_o,
+    output logic done_o,           // a pulse
+    output logic [7:0] error_o,    // 0 none, 1 opcode, 2 weights source or order, 3 mode at this K, 4 store_int32, 5 bus
+    output logic [31:0] descriptor_o,  // being dealt; the culprit after an error
+    input logic bus_error_i,
+
+    output logic request_o,
+    output logic [47:0] address_o,
+    output logic [4:0] words_o,
+    input logic grant_i,
+    input logic valid_i,
+    input logic [127:0] data_i,
+
+    output logic [4:0] push_o,  // load, weights, execute, vector, store
+    output logic [DescriptorBits-1:0] job_o,
+    output logic [31:0] index_o,
+    input logic [4:0] full_i,
+    input logic [5*32-1:0] completed_i
+);
+  localparam int unsigned BufferWords = 64;
+
+  logic fetching, ending;
+  logic [47:0] address;
+  logic [4:0] burst;
+  logic [6:0] reserved, filled, flying;
+  logic [127:0] words[BufferWords];
+  logic [5:0] read, write;
+  logic [3:0] collected;
+  logic [DescriptorBits-1:0] job;
+  logic [31:0] issued[5];
+  logic [7:0] opcode, fault;
+  logic [2:0] queue;
+  logic waits_hold, all_complete;
+
+  always_ff @(posedge clk_i) begin : fetch
+    push_o <= 5'd0;
+    done_o <= 1'b0;
+
+    if (valid_i) begin
+      words[write] = data_i;
+      write = write + 6'd1;
+      filled = filled + 7'd1;
+      flying = flying - 7'd1;
+    end
+
+    waits_hold = 1'b1;
+    all_complete = 1'b1;
+    for (int unsigned i = 0; i < 5; i++) begin
+      if (completed_i[i*32+:32] < job[HeaderWaitLoadLsb+i*32+:32]) waits_hold = 1'b0;
+      if (completed_i[i*32+:32] != issued[i]) all_complete = 1'b0;
+    end
+
+    if (busy_o && !ending) begin
+      if (collected == 4'd8) begin
+        opcode = `FIELD(job, HeaderOpcode);
+        queue = 3'(opcode - OpcodeLoad);
+        fault = 8'd0;
+        if (opcode < OpcodeLoad || opcode > OpcodeSync) fault = 8'd1;
+        if (opcode == OpcodeWeights && (`FIELD(job, WeightsSource) != WeightsSourceDram ||
+                                        `FIELD(job, WeightsOrder) != WeightsOrderAsStored)) fault = 8'd2;
+        if (opcode == OpcodeExecute && K > 16 && `FIELD(job, ExecuteMode) != ExecuteModeDense) fault = 8'd3;
+        if (opcode == OpcodeExecute && `FIELD(job, ExecuteStoreInt32)) fault = 8'd4;
+        if (fault != 8'd0) begin
+          error_o <= fault;
+          ending = 1'b1;
+          fetching = 1'b0;
+        end else if (opcode == OpcodeSync) begin
+          if (`FIELD(job, SyncEnd)) begin
+            fetching = 1'b0;
+            if (waits_hold && all_complete) ending = 1'b1;
+          end else if (waits_hold) begin
+            collected = 4'd0;
+            descriptor_o <= descriptor_o + 32'd1;
+          end
+        end else if (!full_i[queue]) begin
+          push_o[queue] <= 1'b1;
+          job_o <= job;
+          index_o <= descriptor_o;
+          issued[queue] = issued[queue] + 32'd1;
+          collected = 4'd0;
+          descriptor_o <= descriptor_o + 32'd1;
+        end
+      end
+      if (collected != 4'd8 && filled != 7'd0) begin
+        job = {words[read], job[DescriptorBits-1:128]};
+        read = read + 6'd1;
+        filled = filled - 7'd1;
+        reserved = reserved - 7'd1;
+        collected = collected + 4'd1;
+      end
+    end
+    if (bus_error_i && busy_o && !ending) begin
+      error_o <= 8'd5;
+      ending = 1'b1;
+      fetching = 1'b0;
+    end
+    if (busy_o && ending && flying == 7'd0 && !request_o) begin
+      busy_o <= 1'b0;
+      done_o <= 1'b1;
+      ending = 1'b0;
+    end
+
+    // ---- Requests.
+    if (grant_i) begin
+      address = address + {39'd0, words_o, 4'd0};
+      reserved = reserved + {2'd0, words_o};
+      flying = flying + {2'd0, words_o};
+      request_o <= 1'b0;
+    end
+    burst = 5'd16 - {1'b0, address[7:4]};
+    if (fetching && (!request_o || grant_i) && reserved + {2'd0, burst} <= 7'(BufferWords)) begin
+      request_o <= 1'b1;
+      address_o <= address;
+      words_o <= burst;
+    end
+
+    if (start_i && !busy_o) begin
+      busy_o <= 1'b1;
+      error_o <= 8'd0;
+      descriptor_o <= 32'd0;
+      fetching = 1'b1;
+      ending = 1'b0;
+      address = program_i;
+      reserved = 7'd0;
+      filled = 7'd0;
+      flying = 7'd0;
+      read = 6'd0;
+      write = 6'd0;
+      collected = 4'd0;
+      for (int unsigned i = 0; i < 5; i++) issued[i] = 32'd0;
+    end
+    if (!rst_ni) begin
+      busy_o <= 1'b0;
+      request_o <= 1'b0;
+      error_o <= 8'd0;
+      fetching = 1'b0;
+      ending = 1'b0;
+      collected = 4'd0;
+      reserved = 7'd0;
+    end
+  end
+endmodule

@@ -1,0 +1,516 @@
+// What happens to the accumulators of one group of up to 16 channels on their way to the scratchpad. A walker goes through the
+// job's output pixels ahead of the drain and fetches residual words; pixels leaving the array then pass the epilogue, one
+// pixel of all the group's lanes per cycle, and end in a FIFO of writes.
+//
+// Epilogue stages: 0 bias and conversion, 1 scale, 2 round and clamp, 3 table 1, 4 and 5 residual, 6 round and clamp, 7 table 2,
+// 8 place the bytes. Jobs follow each other without a gap, so constants of a job are kept in a slot that its pixels name.
+`include "tilewright.svh"
+module drain_group
+  import tilewright_isa_pkg::*;
+  import tilewright_float_pkg::*;
+#(
+    parameter int unsigned P = 4,
+    parameter int unsigned K = 16,
+    parameter int unsigned C = 4,
+    parameter int unsigned Group = 0,      // which 16 channels of a block
+    parameter int unsigned TableSlots = 4,
+    parameter int unsigned WriteFifo = 64,
+    localparam int unsigned Lanes = (K < 16) ? K : 16
+) (
+    input logic clk_i,
+    input logic rst_ni,
+
+    input logic take_i,  // as for the sequencer
+    input logic [DescriptorBits-1:0] job_i,
+
+    input logic header_valid_i,
+    input logic header_parameters_i,
+    input logic [3:0] header_index_i,
+    input logic [K*C*8-1:0] header_i,
+    input logic table_write_i,
+    input logic [$clog2(TableSlots)+3:0] table_word_i,  // 16 bytes each
+    input logic [127:0] table_data_i,
+
+    // Residual reads: the word arrives in the cycle after a grant.
+    output logic read_o,
+    output logic [23:0] read_word_o,
+    input logic read_grant_i,
+    input logic [4*128-1:0] read_data_i,
+
+    input logic pixel_valid_i,
+    input logic pixel_parameters_i,
+    input logic [Lanes*32-1:0] pixel_i,
+    output logic pixel_ready_o,   // one more output pixel has been prepared
+    output logic brick_done_o,
+    output logic brick_done_parameters_o,
+
+    output logic write_o,
+    output logic [23:0] write_word_o,
+    output logic [15:0] write_enable_o,
+    output logic [127:0] write_data_o,
+    input logic write_grant_i,
+    output logic [1:0] write_free_o,  // places in the FIFO of writes that became free
+    output logic job_done_o  // the last word of a job has been written
+);
+  localparam int unsigned PixelFifo = (P <= 4) ? 16 : 4 * P;
+  localparam int unsigned PixelBits = $clog2(PixelFifo);
+  localparam int unsigned WriteBits = $clog2(WriteFifo);
+
+  // ---- Jobs taken, whole: the walker begins the next one when it has finished.
+  logic [DescriptorBits-1:0] jobs[4];
+  logic [1:0] job_read, job_write;
+  logic [2:0] job_count;
+
+  // ---- Walker.
+  logic walking;
+  logic setup, hold, row_end, group_end;
+  logic [2:0] setup_step, slots_used;
+  logic [DescriptorBits-1:0] job;
+  logic residual, row_groups;
+  logic [23:0] product;
+  logic [16:0] block_channel;
+  logic [31:0] header_entry, header_lane;
+  logic [23:0] out_base, out_plane_pitch, out_sample_pitch, res_base, res_plane_pitch, res_sample_pitch;
+  logic [15:0] out_pitch, res_pitch, out_width, out_rows, samples, channels;
+  logic [16:0] out_ring_rows, res_ring_rows, out_ring_row0, res_ring_row0, out_ring_row, res_ring_row;
+  logic [23:0] out_row0_offset, res_row0_offset, out_ring_words, res_ring_words;
+  logic [23:0] out_sample, res_sample, out_row, res_row, out_plane, res_plane;
+  logic [15:0] x, row, sample, channel;
+  logic [7:0] lane;
+  logic ended;
+  logic [3:0] out_byte, res_byte;
+  logic [1:0] walk_slot;
+  // The pixel that waits for its residual word: {job_last, slot, res_byte, out_byte, lanes[4:0], valid, out_word}.
+  logic pending, pending_read, arriving;
+  logic [40:0] pending_pixel, arriving_pixel, made_pixel;
+  logic [23:0] made_read;
+  logic [1:0] pending_bank, arriving_bank;
+  logic arriving_read;
+  logic [15:0] made_lanes;
+  logic [40:0] pixels[PixelFifo];
+  logic [127:0] residuals[PixelFifo];
+  logic [PixelBits-1:0] pixel_read, pixel_write;
+  logic [15:0] prepared;  // pixels that are made and not yet used: bounds the walker's lead
+
+  // ---- Epilogue.
+  logic [31:0] bias[2*Lanes];
+  logic [31:0] scale[2*Lanes];
+  logic [31:0] scale_negative[2*Lanes];
+  logic [7:0] tables[TableSlots*256];
+  // Per job slot.
+  logic [7:0] zero_point[4];
+  logic [11:0] clamp_low[4];
+  logic [11:0] clamp_high[4];
+  logic [2:0] table_1[4];
+  logic [2:0] table_2[4];
+  logic [2:0] residual_mode[4];  // {residual, swap, unsigned}
+  logic [31:0] residual_a[4];
+  logic [31:0] residual_b[4];
+  logic [31:0] residual_fix[4];
+  logic [7:0] residual_low[4];
+  logic [7:0] residual_high[4];
+  logic [23:0] plane_pitch[4];
+  logic straddles[4];
+
+  logic [8:0] valid;            // of each stage
+  logic [40:0] pixel[9];
+  logic [127:0] residual_word[9];
+  logic [127:0] word;
+  logic stage_parameters;
+  logic [7:0] row_count;
+  logic [31:0] sum[Lanes];
+  logic [30:0] converted[Lanes];
+  logic negative[Lanes];
+  logic [34:0] scaled[Lanes];
+  logic [7:0] q2[Lanes];
+  logic [7:0] q3[Lanes];
+  logic [31:0] inner[Lanes];
+  logic [31:0] outer[Lanes];
+  logic [7:0] q4[Lanes];
+  logic [7:0] q5[Lanes];
+  logic [7:0] q6[Lanes];
+  logic [7:0] q7[Lanes];
+  logic [9:0] operand;
+  logic [7:0] residual_byte;
+  logic [1:0] s;
+  logic [11:0] rounded;
+  logic [255:0] placed;
+  logic [31:0] enables;
+
+  // ---- Writes: {job_last, word, enable, data}.
+  logic [127:0] fifo_data[WriteFifo];
+  logic [40:0] fifo_where[WriteFifo];
+  logic [WriteBits-1:0] fifo_read, fifo_write;
+  logic [WriteBits:0] fifo_count;
+  logic head_last;
+  logic [1:0] freed;
+
+  logic [31:0] header_words[K*C/4];
+  for (genvar i = 0; i < K * C / 4; i++) begin : g_header
+    assign header_words[i] = header_i[i*32+:32];
+  end
+  logic [31:0] accumulators[Lanes];
+  for (genvar k = 0; k < Lanes; k++) begin : g_lane
+    assign accumulators[k] = pixel_i[k*32+:32];
+  end
+
+  always_ff @(posedge clk_i) begin : group
+    pixel_ready_o <= 1'b0;
+    brick_done_o <= 1'b0;
+    job_done_o <= 1'b0;
+    freed = 2'd0;
+
+    // ---- Writes: the word at the FIFO's head stands at the output until granted.
+    if (write_o && write_grant_i) begin
+      write_o <= 1'b0;
+      if (head_last) job_done_o <= 1'b1;
+    end
+    if (fifo_count != '0 && (!write_o || write_grant_i)) begin
+      write_o <= 1'b1;
+      {head_last, write_word_o, write_enable_o} <= fifo_where[fifo_read];
+      write_data_o <= fifo_data[fifo_read];
+      fifo_read = fifo_read + 1'b1;
+      freed = 2'd1;
+      fifo_count = fifo_count - 1'b1;
+    end
+
+    // ---- Epilogue, last stage first.
+    if (valid != 9'd0) begin
+      if (valid[8]) begin
+        s = pixel[8][39:38];
+        placed = '0;
+        for (int unsigned k = 0; k < Lanes; k++) placed[k*8+:8] = q7[k];
+        enables = {16'd0, (pixel[8][24]) ? ~(16'hffff << pixel[8][29:25]) : 16'd0};
+        if (pixel[8][33:30] != 4'd0) begin
+          placed = placed << {pixel[8][33:30], 3'd0};
+          enables = enables << pixel[8][33:30];
+        end
+        // The last pixel of a job is written even if it has no lanes: its write completes the job.
+        if (enables[15:0] != 16'd0 || pixel[8][40]) begin
+          fifo_data[fifo_write] = placed[127:0];
+          fifo_where[fifo_write] = {pixel[8][40] && enables[31:16] == 16'd0, pixel[8][23:0], enables[15:0]};
+          fifo_write = fifo_write + 1'b1;
+          fifo_count = fifo_count + 1'b1;
+          freed = freed - 2'd1;
+        end
+        if (enables[31:16] != 16'd0) begin
+          fifo_data[fifo_write] = placed[255:128];
+          fifo_where[fifo_write] = {pixel[8][40], pixel[8][23:0] + plane_pitch[s], enables[31:16]};
+          fifo_write = fifo_write + 1'b1;
+          fifo_count = fifo_count + 1'b1;
+          freed = freed - 2'd1;
+        end
+        // One place per pixel has been reserved, two if the job straddles words; what was not used is given back.
+        freed = freed + 2'd1 + {1'b0, straddles[s]};
+        if (pixel[8][40]) slots_used = slots_used - 3'd1;
+      end
+      if (valid[7]) begin
+        s = pixel[7][39:38];
+        for (int unsigned k = 0; k < Lanes; k++) q7[k] = q6[k];
+        if (table_2[s] != 3'd0)
+          for (int unsigned k = 0; k < Lanes; k++)
+            q7[k] = tables[(32'(table_2[s])-1)%TableSlots*256+32'(q6[k]^8'h80)];
+      end
+      if (valid[6]) begin
+        s = pixel[6][39:38];
+        for (int unsigned k = 0; k < Lanes; k++) q6[k] = q5[k];
+        if (residual_mode[s][2])
+          for (int unsigned k = 0; k < Lanes; k++) begin
+            rounded = float_to_int(outer[k]);
+            if (residual_mode[s][0]) rounded = rounded - 12'd128;
+            q6[k] = clamp_to_int8(rounded, 12'($signed(residual_low[s])), 12'($signed(residual_high[s])));
+          end
+      end
+      if (valid[5]) begin
+        s = pixel[5][39:38];
+        for (int unsigned k = 0; k < Lanes; k++) q5[k] = q4[k];
+        if (residual_mode[s][2]) begin
+          word = residual_word[5];
+          for (int unsigned k = 0; k < Lanes; k++) begin
+            residual_byte = word[k*8+:8];
+            operand = 10'($signed(residual_mode[s][1] ? residual_byte : q4[k]));
+            if (residual_mode[s][0]) operand = operand + 10'd128;
+            outer[k] = fma_int(operand, residual_a[s], inner[k]);
+          end
+        end
+      end
+      if (valid[4]) begin
+        s = pixel[4][39:38];
+        for (int unsigned k = 0; k < Lanes; k++) q4[k] = q3[k];
+        if (residual_mode[s][2]) begin
+          residual_word[4] = residual_word[4] >> {pixel[4][37:34], 3'd0};
+          word = residual_word[4];
+          for (int unsigned k = 0; k < Lanes; k++) begin
+            residual_byte = word[k*8+:8];
+            operand = 10'($signed(residual_mode[s][1] ? q3[k] : residual_byte));
+            if (residual_mode[s][0]) operand = operand + 10'd128;
+            inner[k] = fma_int(operand, residual_b[s], residual_fix[s]);
+          end
+        end
+      end
+      if (valid[3]) begin
+        s = pixel[3][39:38];
+        for (int unsigned k = 0; k < Lanes; k++) q3[k] = q2[k];
+        if (table_1[s] != 3'd0)
+          for (int unsigned k = 0; k < Lanes; k++)
+            q3[k] = tables[(32'(table_1[s])-1)%TableSlots*256+32'(q2[k]^8'h80)];
+      end
+      if (valid[2]) begin
+        s = pixel[2][39:38];
+        for (int unsigned k = 0; k < Lanes; k++) begin
+          rounded = round_to_int(scaled[k][34], scaled[k][33:24], scaled[k][23:0]);
+          q2[k] = clamp_to_int8(rounded, clamp_low[s], clamp_high[s]) + zero_point[s];
+        end
+      end
+      if (valid[1]) begin
+        for (int unsigned k = 0; k < Lanes; k++)
+          scaled[k] = float_multiply(converted[k], converted[k][30] ? scale_negative[32'(stage_parameters)*Lanes+k]
+                                                                    : scale[32'(stage_parameters)*Lanes+k]);
+        row_count = row_count + 8'd1;
+        if (row_count == 8'(P)) begin
+          row_count = 8'd0;
+          brick_done_o <= 1'b1;
+          brick_done_parameters_o <= stage_parameters;
+        end
+      end
+      for (int unsigned i = 0; i < 8; i++) pixel[8-i] = pixel[7-i];
+      if (valid[4]) residual_word[5] = residual_word[4];
+      if (valid[3:0] != 4'd0)
+        for (int unsigned i = 0; i < 4; i++) residual_word[4-i] = residual_word[3-i];
+    end
+    write_free_o <= freed;
+    valid = {valid[7:0], 1'b0};
+    if (pixel_valid_i) begin
+      valid[1] = 1'b1;
+      pixel[1] = pixels[pixel_read];
+      residual_word[1] = residuals[pixel_read];
+      pixel_read = pixel_read + 1'b1;
+      prepared = prepared - 16'd1;
+      stage_parameters = pixel_parameters_i;
+      for (int unsigned k = 0; k < Lanes; k++)
+        converted[k] = float_from_int(accumulators[k] + bias[32'(pixel_parameters_i)*Lanes+k]);
+    end
+
+    // ---- Walker: the pixel whose residual word arrives now; then the one that asks for it; then the next one.
+    if (arriving) begin
+      pixels[pixel_write] = arriving_pixel;
+      if (arriving_read) residuals[pixel_write] = read_data_i[32'(arriving_bank)*128+:128];
+      pixel_write = pixel_write + 1'b1;
+      pixel_ready_o <= 1'b1;
+      arriving = 1'b0;
+    end
+    if (pending && (!pending_read || read_grant_i)) begin
+      arriving = 1'b1;
+      arriving_pixel = pending_pixel;
+      arriving_read = pending_read;
+      arriving_bank = pending_bank;
+      pending = 1'b0;
+      read_o <= 1'b0;
+    end
+    if (walking && !setup && !pending && prepared < 16'(PixelFifo)) begin
+      // Lanes of this group that are channels of the job.
+      made_lanes = ({1'b0, channel} >= {1'b0, channels}) ? 16'd0 : channels - channel;
+      if (made_lanes > 16'(Lanes)) made_lanes = 16'(Lanes);
+      made_read = res_row + {8'd0, x} + res_plane;
+      made_pixel = {1'b0, walk_slot, res_byte, out_byte, made_lanes[4:0], !hold && made_lanes != 16'd0,
+                    out_row + {8'd0, x} + out_plane};
+      pending_read = residual && made_pixel[24];
+      // The next pixel. `hold`: lanes up to the group's end are idle.
+      row_end = 1'b0;
+      if (!hold) begin
+        x = x + 16'd1;
+        if (x == out_width) begin
+          row_end = 1'b1;
+          hold = row_groups;
+        end
+      end
+      lane = lane + 8'd1;
+      group_end = lane == 8'(P);
+      if (group_end) lane = 8'd0;
+      if (row_groups ? group_end && hold : row_end) begin
+        x = 16'd0;
+        hold = 1'b0;
+        row = row + 16'd1;
+        out_row = out_row + {8'd0, out_pitch};
+        out_ring_row = out_ring_row + 17'd1;
+        if (out_ring_row >= out_ring_rows) begin
+          out_ring_row = out_ring_row - out_ring_rows;
+          out_row = out_row - out_ring_words;
+        end
+        res_row = res_row + {8'd0, res_pitch};
+        res_ring_row = res_ring_row + 17'd1;
+        if (res_ring_row >= res_ring_rows) begin
+          res_ring_row = res_ring_row - res_ring_rows;
+          res_row = res_row - res_ring_words;
+        end
+        if (row == out_rows) begin
+          row = 16'd0;
+          sample = sample + 16'd1;
+          out_sample = out_sample + out_sample_pitch;
+          res_sample = res_sample + res_sample_pitch;
+          out_row = out_sample + out_row0_offset;
+          res_row = res_sample + res_row0_offset;
+          out_ring_row = out_ring_row0;
+          res_ring_row = res_ring_row0;
+          if (sample == samples) begin
+            ended = 1'b1;
+            hold = 1'b1;
+          end
+        end
+      end
+      if (ended && group_end) begin  // the next block
+        ended = 1'b0;
+        hold = 1'b0;
+        block_channel = block_channel + 17'(K);
+        channel = channel + 16'(K);
+        if (block_channel >= {1'b0, channels}) begin
+          made_pixel[40] = 1'b1;
+          walking = 1'b0;
+        end
+        sample = 16'd0;
+        out_sample = out_base;
+        res_sample = res_base;
+        out_row = out_base + out_row0_offset;
+        res_row = res_base + res_row0_offset;
+        if (K < 16) begin
+          out_byte = out_byte + 4'(K);
+          res_byte = res_byte + 4'(K);
+          if (out_byte < 4'(K)) out_plane = out_plane + out_plane_pitch;
+          if (res_byte < 4'(K)) res_plane = res_plane + res_plane_pitch;
+        end else begin
+          out_plane = out_plane + 24'(out_plane_pitch * 24'(K / 16));
+          res_plane = res_plane + 24'(res_plane_pitch * 24'(K / 16));
+        end
+      end
+      pending = 1'b1;
+      pending_pixel = made_pixel;
+      pending_bank = made_read[1:0];
+      read_o <= pending_read;
+      read_word_o <= made_read;
+      prepared = prepared + 16'd1;
+    end
+    if (walking && setup) begin
+      // Four products with one multiplier.
+      case (setup_step)
+        3'd0: product = {7'd0, out_ring_row0} * {8'd0, out_pitch};
+        3'd1: product = {7'd0, out_ring_rows} * {8'd0, out_pitch};
+        3'd2: product = {7'd0, res_ring_row0} * {8'd0, res_pitch};
+        default: product = {7'd0, res_ring_rows} * {8'd0, res_pitch};
+      endcase
+      case (setup_step)
+        3'd0: out_row0_offset = product;
+        3'd1: out_ring_words = product;
+        3'd2: res_row0_offset = product;
+        default: res_ring_words = product;
+      endcase
+      setup_step = setup_step + 3'd1;
+      if (setup_step == 3'd4) begin
+        setup = 1'b0;
+        out_row = out_base + out_row0_offset;
+        res_row = res_base + res_row0_offset;
+      end
+    end
+
+    if (take_i && `FIELD(job_i, ExecuteAccFinish)) begin
+      jobs[job_write] = job_i;
+      job_write = job_write + 2'd1;
+      job_count = job_count + 3'd1;
+    end
+    if (!walking && job_count != 3'd0 && slots_used < 3'd4) begin
+      job = jobs[job_read];
+      job_read = job_read + 2'd1;
+      job_count = job_count - 3'd1;
+      walking = 1'b1;
+      setup = 1'b1;
+      setup_step = 3'd0;
+      slots_used = slots_used + 3'd1;
+      walk_slot = walk_slot + 2'd1;
+      row_groups = `FIELD(job, ExecuteMode) == ExecuteModeDepthwise;
+      residual = `FIELD(job, ExecuteResidual);
+      out_base = `FIELD(job, ExecuteOutBase);
+      out_pitch = `FIELD(job, ExecuteOutPitch);
+      out_plane_pitch = `FIELD(job, ExecuteOutPlanePitch);
+      out_sample_pitch = `FIELD(job, ExecuteOutSamplePitch);
+      out_ring_rows = {1'b0, `FIELD(job, ExecuteOutRingRows)};
+      out_ring_row0 = {1'b0, `FIELD(job, ExecuteOutRowStart)} - {1'b0, `FIELD(job, ExecuteOutRingStart)};
+      if (out_ring_row0 >= out_ring_rows) out_ring_row0 = out_ring_row0 - out_ring_rows;
+      res_base = `FIELD(job, ExecuteResidualMapBase);
+      res_pitch = `FIELD(job, ExecuteResidualMapPitch);
+      res_plane_pitch = `FIELD(job, ExecuteResidualMapPlanePitch);
+      res_sample_pitch = `FIELD(job, ExecuteResidualMapSamplePitch);
+      res_ring_rows = {1'b0, `FIELD(job, ExecuteResidualMapRingRows)};
+      res_ring_row0 = {1'b0, `FIELD(job, ExecuteOutRowStart)} - {1'b0, `FIELD(job, ExecuteResidualMapRingStart)};
+      if (res_ring_row0 >= res_ring_rows) res_ring_row0 = res_ring_row0 - res_ring_rows;
+      out_width = `FIELD(job, ExecuteOutWidth);
+      out_rows = `FIELD(job, ExecuteOutRowCount);
+      samples = `FIELD(job, ExecuteSamples);
+      channels = `FIELD(job, ExecuteOutChannels);
+      out_byte = `FIELD(job, ExecuteOutChannelOffset);
+      res_byte = 4'd0;
+      channel = 16'(Group * 16);
+      block_channel = 17'd0;
+      out_sample = out_base;
+      res_sample = res_base;
+      out_plane = 24'(out_plane_pitch * 24'(Group));
+      res_plane = 24'(res_plane_pitch * 24'(Group));
+      out_ring_row = out_ring_row0;
+      res_ring_row = res_ring_row0;
+      x = 16'd0;
+      row = 16'd0;
+      sample = 16'd0;
+      lane = 8'd0;
+      hold = 1'b0;
+      ended = 1'b0;
+      zero_point[walk_slot] = `FIELD(job, ExecuteOutZeroPoint);
+      clamp_low[walk_slot] = 12'($signed(`FIELD(job, ExecuteClampMin))) - 12'($signed(zero_point[walk_slot]));
+      clamp_high[walk_slot] = 12'($signed(`FIELD(job, ExecuteClampMax))) - 12'($signed(zero_point[walk_slot]));
+      table_1[walk_slot] = `FIELD(job, ExecuteTable1);
+      table_2[walk_slot] = `FIELD(job, ExecuteTable2);
+      residual_mode[walk_slot] = {residual, `FIELD(job, ExecuteResidualSwap), `FIELD(job, ExecuteResidualUnsigned)};
+      residual_a[walk_slot] = `FIELD(job, ExecuteResidualScaleA);
+      residual_b[walk_slot] = `FIELD(job, ExecuteResidualScaleB);
+      residual_fix[walk_slot] = `FIELD(job, ExecuteResidualFix);
+      residual_low[walk_slot] = `FIELD(job, ExecuteResidualClampMin);
+      residual_high[walk_slot] = `FIELD(job, ExecuteResidualClampMax);
+      plane_pitch[walk_slot] = out_plane_pitch;
+      straddles[walk_slot] = (K < 16) ? out_byte % 4'(K) != 4'd0 : out_byte != 4'd0;
+    end
+
+    // ---- Bias, scales and tables.
+    if (header_valid_i)
+      for (int unsigned i = 0; i < K * C / 4; i++) begin
+        header_entry = 32'(header_index_i) * (K * C / 4) + i;
+        header_lane = header_entry % K;
+        if (header_entry < 3 * K && header_lane / Lanes == Group) begin
+          header_lane = 32'(header_parameters_i) * Lanes + header_lane % Lanes;
+          if (header_entry < K) bias[header_lane] = header_words[i];
+          else if (header_entry < 2 * K) scale[header_lane] = header_words[i];
+          else scale_negative[header_lane] = header_words[i];
+        end
+      end
+    if (table_write_i)
+      for (int unsigned i = 0; i < 16; i++) tables[32'(table_word_i)*16+i] = table_data_i[i*8+:8];
+
+    if (!rst_ni) begin
+      write_o <= 1'b0;
+      read_o <= 1'b0;
+      valid = 9'd0;
+      row_count = 8'd0;
+      job_read = 2'd0;
+      job_write = 2'd0;
+      job_count = 3'd0;
+      walking = 1'b0;
+      setup = 1'b0;
+      walk_slot = 2'd0;
+      slots_used = 3'd0;
+      pending = 1'b0;
+      arriving = 1'b0;
+      pixel_read = '0;
+      pixel_write = '0;
+      prepared = 16'd0;
+      fifo_read = '0;
+      fifo_write = '0;
+      fifo_count = '0;
+    end
+  end
+endmodule
