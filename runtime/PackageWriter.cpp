@@ -2,17 +2,13 @@
 
 #include "runtime/PackageWriter.h"
 
-#include "common/Error.h"
+#include "runtime/OutputFile.h"
 #include "runtime/PackageFile.h"
 #include "runtime/PackageVerifier.h"
 #include "runtime/Tensor.h"
 
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <fcntl.h>
 #include <stdexcept>
-#include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -23,56 +19,23 @@ namespace {
 
 uint64_t aligned(uint64_t offset) { return (offset + kAlignment - 1) / kAlignment * kAlignment; }
 
-/// A file that is removed unless it was committed; keeps the checksum of what went through it.
-class TemporaryFile {
+/// Writes and keeps the checksum of what it wrote.
+class HashedFile {
 public:
-  explicit TemporaryFile(const std::string &target) : target(target), name(target + ".tmp" + std::to_string(getpid())) {
-    int descriptor = open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (descriptor < 0)
-      throw Error(target + ": cannot be written: " + std::strerror(errno));
-    file = fdopen(descriptor, "wb");
-    XXH3_64bits_reset(&state);
-  }
-  ~TemporaryFile() {
-    if (file) {
-      std::fclose(file);
-      unlink(name.c_str());
-    }
-  }
-  TemporaryFile(const TemporaryFile &) = delete;
-  TemporaryFile &operator=(const TemporaryFile &) = delete;
-
+  explicit HashedFile(OutputFile &file) : file(file) { XXH3_64bits_reset(&state); }
   void write(const void *bytes, size_t size) {
     XXH3_64bits_update(&state, bytes, size);
-    writeUnhashed(bytes, size);
+    file.write(bytes, size);
   }
-  void writeUnhashed(const void *bytes, size_t size) {
-    if (size && std::fwrite(bytes, 1, size, file) != size)
-      fail();
-    position += size;
-  }
-  void pad() {
+  /// Fills up to the next aligned offset after `size` bytes from an aligned one.
+  void pad(uint64_t size) {
     static const std::byte zeros[kAlignment] = {};
-    write(zeros, aligned(position) - position);
+    write(zeros, aligned(size) - size);
   }
   uint64_t checksum() const { return XXH3_64bits_digest(&state); }
-  void patch(uint64_t offset, const void *bytes, size_t size) {
-    if (std::fseek(file, static_cast<long>(offset), SEEK_SET) != 0 || std::fwrite(bytes, 1, size, file) != size)
-      fail();
-  }
-  void commit() {
-    if (std::fflush(file) != 0 || rename(name.c_str(), target.c_str()) != 0)
-      fail();
-    std::fclose(file);
-    file = nullptr;
-  }
 
 private:
-  [[noreturn]] void fail() { throw Error(target + ": cannot be written: " + std::strerror(errno)); }
-
-  std::string target, name;
-  std::FILE *file = nullptr;
-  uint64_t position = 0;
+  OutputFile &file;
   XXH3_state_t state;
 };
 
@@ -123,15 +86,16 @@ void PackageWriter::write(const std::string &path) {
   header.tablesSize = builder.GetSize();
   header.fileSize = header.tablesOffset + header.tablesSize;
 
-  TemporaryFile file(path);
-  file.write(&header, offsetof(PackageHeader, checksum));
-  file.writeUnhashed(&header.checksum, sizeof header.checksum);
+  OutputFile file(path);
+  HashedFile hashed(file);
+  hashed.write(&header, offsetof(PackageHeader, checksum));
+  file.write(&header.checksum, sizeof header.checksum);
   for (std::span<const std::byte> segment : segments) {
-    file.write(segment.data(), segment.size());
-    file.pad();
+    hashed.write(segment.data(), segment.size());
+    hashed.pad(segment.size());
   }
-  file.write(builder.GetBufferPointer(), builder.GetSize());
-  header.checksum = file.checksum();
+  hashed.write(builder.GetBufferPointer(), builder.GetSize());
+  header.checksum = hashed.checksum();
   file.patch(offsetof(PackageHeader, checksum), &header.checksum, sizeof header.checksum);
   file.commit();
 }

@@ -21,8 +21,6 @@ const std::vector<Operator> &allOperators() {
     addReductions(all);
     addNormalizations(all);
     addQuantization(all);
-    addIndexing(all);
-    addResizing(all);
     return all;
   }();
   return table;
@@ -130,7 +128,7 @@ static SmallVector<std::pair<Value, Shape>> externalOperands(ArrayRef<NodeOp> el
   for (NodeOp node : elementwise)
     for (unsigned i = 0; i < node.getInputs().size(); ++i) {
       Value value = node.input(i);
-      if (!value || i >= findOperator(node)->operandsRead || constantScalar(value))
+      if (!value || constantScalar(value))
         continue;
       Operation *producer = value.getDefiningOp();
       if (producer && llvm::any_of(group, [&](NodeOp member) { return member.getOperation() == producer; }))
@@ -173,12 +171,6 @@ void lowerGroup(KernelBuilder &k, ArrayRef<NodeOp> nodes) {
     if (std::string why = whyNotLowered(node); !why.empty())
       throw Unsupported(why);
   const Operator *entry = findOperator(root);
-  NodeOp last = nodes.back();
-  if (llvm::all_of(last->getResults(),
-                   [](Value result) { return result.use_empty() || product(shapeOf(result)) == 0; })) {
-    k.output(last->getResult(0));
-    return;
-  }
   if (entry->formula)
     lowerElementwise(k, nodes);
   else

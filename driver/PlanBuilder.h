@@ -1,0 +1,65 @@
+//===- PlanBuilder.h - a function's steps over one buffer table -*- C++ -*-===//
+
+#ifndef TILEWRIGHT_DRIVER_PLANBUILDER_H
+#define TILEWRIGHT_DRIVER_PLANBUILDER_H
+
+#include "backends/cpu/CpuBackend.h"
+#include "dialects/onnx/ConstantData.h"
+#include "runtime/PackageWriter.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
+
+#include <deque>
+#include <memory>
+#include <string>
+
+namespace tilewright {
+
+/// The package's name of an element type. Throws Error, naming `what`, for one that has none (strings).
+package::ElementType elementTypeOf(mlir::Type type, const std::string &what);
+
+/// Builds the plan of one specialisation. Steps are added in execution order; finish() lays out the arena.
+class PlanBuilder {
+public:
+  /// `main`: static shapes. `constants` keeps the bytes that `writer` was given alive; both outlive the builder.
+  PlanBuilder(runtime::PackageWriter &writer, std::deque<onnx::ConstantBytes> &constants, mlir::func::FuncOp main);
+
+  /// `reason`: why it runs on the host.
+  void addHostCall(const cpu::HostKernel &kernel, const std::string &reason);
+  /// Between a tensor and a map in the device's memory, either way; a line of the report of its own.
+  void addCopy(package::CopyKind kind, uint32_t source, uint32_t target, const package::MapView &view,
+               package::LayerT layer);
+  void addDeviceJob(package::DeviceJobT job);
+
+  uint32_t addDramBuffer(package::ElementType type, std::vector<int64_t> shape, uint64_t address, uint64_t bytes,
+                         const std::string &name);
+  /// The buffer of a tensor value: argument, constant, result or intermediate.
+  uint32_t bufferOf(mlir::Value value);
+  uint32_t addLayer(package::LayerT layer);
+  package::PlanT &plan() { return *result; }
+
+  std::unique_ptr<package::PlanT> finish();
+
+private:
+  uint32_t addBuffer(package::BufferT buffer);
+  uint32_t addStep(package::StepT step);
+  void use(uint32_t buffer, uint32_t step);
+  void returnValues();
+  void layOutArena();
+
+  runtime::PackageWriter &writer;
+  std::deque<onnx::ConstantBytes> &constants;
+  mlir::func::FuncOp main;
+  std::unique_ptr<package::PlanT> result = std::make_unique<package::PlanT>();
+  llvm::DenseMap<mlir::Value, uint32_t> buffers;
+  /// Result index of values that are written straight to an output.
+  llvm::DenseMap<mlir::Value, unsigned> outputs;
+  /// Buffers that lie where another does.
+  llvm::DenseMap<uint32_t, uint32_t> aliases;
+  std::vector<bool> used;
+};
+
+} // namespace tilewright
+
+#endif

@@ -1,0 +1,100 @@
+//===- compile-model.cpp - the compiler on the command line ---------------===//
+
+#include "common/Error.h"
+#include "driver/Compiler.h"
+#include "runtime/OutputFile.h"
+
+#include <CLI/CLI.hpp>
+
+#include <filesystem>
+#include <iostream>
+
+using namespace tilewright;
+
+static const char *kDescription = R"(Compiles an ONNX model to a package that run-model and Python run.
+
+  compile-model net.onnx --target=cpu
+      everything on this machine's CPU, in floating point: the reference
+  compile-model net.onnx --quantize=int8 --calibration=samples.npz
+      8-bit integers on the systolic array; what the array cannot do stays on the CPU. samples.npz
+      holds an array for each input of the model, samples along the first axis
+  compile-model net.int8.onnx
+      a network that is quantized already (QDQ or QOperator form)
+  compile-model net.onnx --quantize=int8 --calibration=random:1 --emit=tile --explain
+      looks at an intermediate form, and at what was decided for each layer and why)";
+
+static void addOptions(CLI::App &app, CompileOptions &options) {
+  app.add_option("--target", options.target, "systolic: the array, with the CPU for the rest; cpu; cuda: not there yet")
+      ->capture_default_str();
+  app.add_option("--config", options.config, "the array: a name in configs/ or a .toml file")->capture_default_str();
+  app.add_option("--quantize", options.quantize, "none: as the model is; int8: post-training quantization")
+      ->capture_default_str();
+  app.add_option("--calibration", options.calibration,
+                 "data to learn activation ranges from: a folder of .npz files or one .npz; random:SEED for "
+                 "performance work only");
+  app.add_option("--calibration-range", options.calibrationRange,
+                 "min-max, or percentile:P to cut off outliers (99.99 keeps all but one value in 10,000)")
+      ->capture_default_str();
+  app.add_option("--activations", options.activations, "type of quantized activations: uint8 or int8")
+      ->capture_default_str();
+  app.add_option("--batch", options.batch, "samples per pass where the model leaves the first size open");
+  app.add_option("--input-shape", options.inputShapes,
+                 "NAME:1x3x224x224; several shapes for an input give a package with several specialisations");
+  app.add_option("--emit", options.emit,
+                 "package, or a form on the way: onnx, tile, target (descriptors or linalg), llvm, asm, quantized (an "
+                 "ONNX file)")
+      ->capture_default_str();
+  app.add_flag("--all-tensors", options.allTensors, "with --emit=quantized: every 8-bit tensor becomes an output");
+  app.add_flag("--explain", options.explain,
+               "say for each layer where it runs, its tile and predicted cycles, and why something stays on the CPU");
+}
+
+static std::string defaultOutput(const std::string &model, const std::string &emit) {
+  std::string stem = std::filesystem::path(model).stem().string();
+  return emit == "package" ? stem + ".twp" : emit == "quantized" ? stem + ".int8.onnx" : "-";
+}
+
+static int run(int argc, char **argv) {
+  CLI::App app(kDescription, "compile-model");
+  std::string model, output;
+  bool quiet = false;
+  CompileOptions options;
+  app.add_option("MODEL.onnx", model, "the model")->required();
+  app.add_option("-o,--output", output, "where to write; default: beside you, named after the model; - is stdout");
+  addOptions(app, options);
+  app.add_flag("-q,--quiet", quiet, "no progress");
+  app.set_version_flag("--version", compilerVersion());
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success &success) {
+    return app.exit(success);
+  } catch (const CLI::ParseError &error) {
+    throw Error(std::string(error.what()) + "\nRun with --help for the options");
+  }
+  if (!quiet)
+    options.progress = [](const std::string &line) { std::cerr << "compile-model: " << line << std::endl; };
+  if (output.empty())
+    output = defaultOutput(model, options.emit);
+  options.validate();
+  CompileResult result = compileModel(MappedFile::open(model), options, output);
+  if (!result.explanation.empty())
+    (options.emit == "package" || output != "-" ? std::cout : std::cerr) << result.explanation;
+  if (options.emit == "package")
+    return 0;
+  if (output == "-")
+    std::cout << result.emitted;
+  else
+    runtime::writeFile(output, result.emitted);
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  try {
+    return run(argc, argv);
+  } catch (const Error &error) {
+    std::cerr << "compile-model: error: " << error.what() << "\n";
+  } catch (const std::exception &error) {
+    std::cerr << "compile-model: internal error: " << error.what() << "\n";
+  }
+  return 1;
+}
