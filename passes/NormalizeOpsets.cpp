@@ -51,16 +51,16 @@ struct NormalizeOpsetsPass final : tilewright::impl::NormalizeOpsetsPassBase<Nor
 
   void normalizeNode(onnx::NodeOp node) {
     std::string op = node.getOpType().str();
-    int64_t newest = newestKnownVersion(op), version = static_cast<int64_t>(node.getSinceVersion());
+    int64_t canonical = canonicalVersion(op), version = static_cast<int64_t>(node.getSinceVersion());
     // A version without a schema is not of this operator at all; verify-supported says so.
     const OnnxSchema *schema = onnxSchemaOfVersion("", op, version);
-    if (newest == 0 || !schema || !schema->fits(node.getInputs().size(), node.getNumResults()))
+    if (canonical == 0 || !schema || !schema->fits(node.getInputs().size(), node.getNumResults()))
       return;
     NodeEditor editor(node);
     auto rule = allRules().find(op);
     auto outcome = rule == allRules().end() ? normalize::Outcome::Done : rule->second(editor);
     if (outcome == normalize::Outcome::Done && !editor.erased() && node.getOpType() == op)
-      node.setSinceVersion(newest);
+      node.setSinceVersion(std::max(version, canonical));
   }
 };
 

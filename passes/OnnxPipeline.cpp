@@ -17,6 +17,8 @@ void tilewright::buildOnnxPipeline(OpPassManager &manager) {
   for (int round = 0; round < 2; ++round) {
     manager.addPass(createNormalizeOpsetsPass());
     manager.addNestedPass<func::FuncOp>(createInferShapesPass());
+    if (round == 0)
+      manager.addNestedPass<func::FuncOp>(createQuantizedToQdqPass());
   }
   manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   manager.addNestedPass<func::FuncOp>(createCSEPass());

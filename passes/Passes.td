@@ -32,6 +32,17 @@ def VerifySupportedPass : Pass<"verify-supported", "::mlir::ModuleOp"> {
   }];
 }
 
+def QuantizedToQdqPass : Pass<"quantized-to-qdq", "::mlir::func::FuncOp"> {
+  let summary = "rewrite operators on quantized integers as float operators between DequantizeLinear and QuantizeLinear";
+  let description = [{
+    QLinearConv, QLinearMatMul and com.microsoft's QLinearAdd, QLinearMul, QLinearAveragePool, QLinearGlobalAveragePool,
+    QLinearConcat, QLinearSigmoid, QLinearLeakyRelu, QLinearSoftmax, QLinearReduceMean, QLinearWhere, QGemm and
+    MatMulIntegerToFloat. An int32 bias is dequantized with the product of the input's and the weights' scales. All
+    operations carry the node's name, and the QuantizeLinear gives the node's output. Needs inferred types.
+  }];
+  let dependentDialects = ["::tilewright::onnx::OnnxDialect"];
+}
+
 def FoldAffinePass : Pass<"fold-affine", "::mlir::func::FuncOp"> {
   let summary = "fold batch normalization and per-channel constants into convolutions and matrix products";
   let description = [{
@@ -56,12 +67,12 @@ def InsertQdqPass : Pass<"insert-qdq", "::mlir::func::FuncOp"> {
 }
 
 def NormalizeOpsetsPass : Pass<"normalize-opsets", "::mlir::ModuleOp"> {
-  let summary = "rewrite older spellings of operators to the newest one";
+  let summary = "rewrite older spellings of operators to one recent one";
   let description = [{
     Attributes that became inputs are moved, operators that were replaced or changed their meaning are rewritten (Upsample,
     Softmax before 13, the first BatchNormalization ...), geometry is spelled out (kernel_shape, strides, dilations, pads and
     group instead of auto_pad and defaults), Constant nodes become `onnx.constant`, Identity and Dropout vanish. A node that
-    is done carries the newest version of its operator. Rules that need types or shapes wait until they are inferred: run
+    is done carries its version of one recent opset (or a newer one that the model asks for). Rules that need types or shapes wait until they are inferred: run
     it before and after infer-shapes.
   }];
   let dependentDialects = ["::tilewright::onnx::OnnxDialect"];

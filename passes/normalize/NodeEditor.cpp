@@ -8,12 +8,19 @@
 using namespace mlir;
 using namespace tilewright;
 
-int64_t tilewright::newestKnownVersion(StringRef op) {
-  int64_t newest = 0;
+/// What newer opsets changed so far is only which element types operators take; staying at this one, a module can be
+/// written as a file that today's runtimes read.
+static constexpr int64_t kCanonicalOpset = 21;
+
+int64_t tilewright::canonicalVersion(StringRef op) {
+  int64_t oldest = 0;
+  const OnnxSchema *schema = findOnnxSchema("", op, kCanonicalOpset);
+  if (schema && shapes::ShapeTable::get().knows("", op, schema->sinceVersion))
+    return schema->sinceVersion;
   for (int64_t version : onnxSchemaVersions("", op))
-    if (shapes::ShapeTable::get().knows("", op, version))
-      newest = version;
-  return newest;
+    if (oldest == 0 && shapes::ShapeTable::get().knows("", op, version))
+      oldest = version;
+  return oldest;
 }
 
 RankedTensorType NodeEditor::type(Value value) {
@@ -98,7 +105,7 @@ Value NodeEditor::create(StringRef op, ValueRange inputs, Type result, ArrayRef<
     result = UnrankedTensorType::get(onnx::UnknownType::get(builder.getContext()));
   OperationState state(node.getLoc(), onnx::NodeOp::getOperationName());
   onnx::NodeOp::build(builder, state, TypeRange(result), inputs, builder.getStringAttr(op), builder.getStringAttr(""),
-                      builder.getI64IntegerAttr(newestKnownVersion(op)), builder.getDictionaryAttr(attributes),
+                      builder.getI64IntegerAttr(canonicalVersion(op)), builder.getDictionaryAttr(attributes),
                       ArrayAttr(), 0);
   return builder.create(state)->getResult(0);
 }

@@ -50,7 +50,7 @@ public:
   mlir::Value constantFloats(llvm::ArrayRef<float> values);
   /// A scalar of a float or integer type.
   mlir::Value constantScalar(mlir::Type type, double value);
-  /// A node of ai.onnx in its newest version; its one result has type `result` (null: not known yet).
+  /// A node of ai.onnx in its canonical version; its one result has type `result` (null: not known yet).
   mlir::Value create(llvm::StringRef op, mlir::ValueRange inputs, mlir::Type result,
                      llvm::ArrayRef<mlir::NamedAttribute> attributes = {});
   mlir::NamedAttribute attr(llvm::StringRef name, mlir::Attribute value);
@@ -68,8 +68,9 @@ private:
   bool isErased = false;
 };
 
-/// The newest version of an ai.onnx operator that the compiler knows, 0 when it knows none.
-int64_t newestKnownVersion(llvm::StringRef op);
+/// The version of an ai.onnx operator that normalized nodes have: that of one recent opset, or its first when it is
+/// newer than that; 0 when the compiler does not know the operator.
+int64_t canonicalVersion(llvm::StringRef op);
 
 } // namespace tilewright
 

@@ -19,7 +19,7 @@ static void likeBefore11(NodeEditor &edit, Value scales) {
   edit.setAttr("mode", edit.builder.getStringAttr(mode == "bilinear" || mode == "trilinear" ? "linear" : mode));
   edit.setAttr("coordinate_transformation_mode", edit.builder.getStringAttr("asymmetric"));
   edit.setAttr("nearest_mode", edit.builder.getStringAttr(roundsUp ? "ceil" : "floor"));
-  edit.setOp("Resize", newestKnownVersion("Resize"));
+  edit.setOp("Resize", canonicalVersion("Resize"));
   edit.setInput(1, edit.none());
   edit.setInput(2, scales);
 }

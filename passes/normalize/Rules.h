@@ -10,7 +10,7 @@
 namespace tilewright::normalize {
 
 enum class Outcome {
-  Done,  ///< the node (if it still exists) means what its newest version means
+  Done,  ///< the node (if it still exists) means what its canonical version means
   Later, ///< types or shapes that are not known yet are needed; the node was left as it is
 };
 

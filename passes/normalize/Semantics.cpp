@@ -115,7 +115,7 @@ static Outcome variadic(NodeEditor &edit) {
 }
 
 static Outcome scatter(NodeEditor &edit) {
-  edit.setOp("ScatterElements", newestKnownVersion("ScatterElements"));
+  edit.setOp("ScatterElements", canonicalVersion("ScatterElements"));
   return Outcome::Done;
 }
 

@@ -31,8 +31,8 @@ func.func @old_broadcast(%a: tensor<2x3x4x5xf32>, %b: tensor<3xf32>) -> tensor<2
 
 // Geometry is spelled out; SAME puts the odd element at the end, or at the beginning.
 // CHECK-LABEL: func.func @same
-// CHECK: "Conv" since 22 {{.*}} {dilations = [1, 1], group = 1 : i64, kernel_shape = [3, 3], pads = [0, 0, 1, 1], strides = [2, 2]}
-// CHECK: "MaxPool" since 22 {{.*}} {dilations = [1, 1], kernel_shape = [2, 2], pads = [1, 1, 0, 0], strides = [1, 1]}
+// CHECK: "Conv" since 11 {{.*}} {dilations = [1, 1], group = 1 : i64, kernel_shape = [3, 3], pads = [0, 0, 1, 1], strides = [2, 2]}
+// CHECK: "MaxPool" since 12 {{.*}} {dilations = [1, 1], kernel_shape = [2, 2], pads = [1, 1, 0, 0], strides = [1, 1]}
 func.func @same(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>) -> tensor<1x4x4x4xf32> {
   %c = onnx.node "Conv" since 1 (%x, %w) {auto_pad = "SAME_UPPER", strides = [2, 2]}
     : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x4x4xf32>
