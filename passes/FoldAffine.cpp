@@ -114,6 +114,10 @@ struct FoldAffinePass final : tilewright::impl::FoldAffinePassBase<FoldAffinePas
   void runOnOperation() override {
     SmallVector<onnx::NodeOp> nodes(getOperation().getBody().getOps<onnx::NodeOp>());
     for (onnx::NodeOp node : nodes) {
+      if (node.is("Sum") && node->getNumOperands() == 2) {
+        node.setOpType("Add");
+        node.setSinceVersion(newestVersion("Add"));
+      }
       Value x;
       std::optional<Affine> affine = affineOf(node, x);
       if (!affine || !isFinite(*affine))
@@ -192,7 +196,7 @@ private:
         onnx::createConstant<float>(builder, node.getLoc(), RankedTensorType::get({channels}, floatType), offset);
     NamedAttribute attributes[] = {builder.getNamedAttr("kernel_shape", builder.getI64ArrayAttr({1, 1})),
                                    builder.getNamedAttr("group", builder.getI64IntegerAttr(channels))};
-    auto conv = onnx::createNode(builder, node.getLoc(), "Conv", 11, {x, weights, bias}, x.getType(), attributes);
+    auto conv = onnx::createNode(builder, node.getLoc(), "Conv", newestVersion("Conv"), {x, weights, bias}, x.getType(), attributes);
     if (Attribute names = node->getAttr(onnx::kOutputNamesAttr))
       conv->setAttr(onnx::kOutputNamesAttr, names);
     node.getOutputs()[0].replaceAllUsesWith(conv.getOutputs()[0]);

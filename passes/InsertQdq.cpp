@@ -12,6 +12,7 @@
 #include "dialects/onnx/ConstantData.h"
 #include "dialects/onnx/NodeBuilder.h"
 #include "passes/quantization/Layers.h"
+#include "passes/quantization/Operators.h"
 #include "passes/quantization/Parameters.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -27,9 +28,6 @@ using namespace mlir;
 using namespace tilewright;
 
 namespace {
-
-/// The first versions with a scale per axis, whose meaning later versions keep.
-constexpr int64_t kQuantizeVersion = 13;
 
 struct InsertQdqPass final : tilewright::impl::InsertQdqPassBase<InsertQdqPass> {
   using InsertQdqPassBase::InsertQdqPassBase;
@@ -123,7 +121,7 @@ private:
     std::vector<T> zeros(channels, 0);
     Value scale = onnx::createConstant<float>(builder, loc, scaleType, scales);
     Value zero = onnx::createConstant<T>(builder, loc, zeroType, zeros);
-    auto node = onnx::createNode(builder, loc, "DequantizeLinear", kQuantizeVersion, {value, scale, zero},
+    auto node = onnx::createNode(builder, loc, "DequantizeLinear", newestVersion("DequantizeLinear"), {value, scale, zero},
                                  type.clone(builder.getF32Type()),
                                  builder.getNamedAttr("axis", builder.getI64IntegerAttr(axis)));
     return node.getOutputs()[0];
@@ -182,9 +180,9 @@ private:
                                               ArrayRef<float>(chosen.scale));
     char byte = static_cast<char>(chosen.zeroPoint);
     Value zero = onnx::createConstant<char>(builder, loc, RankedTensorType::get({}, element), ArrayRef<char>(byte));
-    auto quantize = onnx::createNode(builder, loc, "QuantizeLinear", kQuantizeVersion, {tensor, scale, zero},
+    auto quantize = onnx::createNode(builder, loc, "QuantizeLinear", newestVersion("QuantizeLinear"), {tensor, scale, zero},
                                      type.clone(element), {}, StringRef(quantizedName));
-    auto dequantize = onnx::createNode(builder, locate("DequantizeLinear"), "DequantizeLinear", kQuantizeVersion,
+    auto dequantize = onnx::createNode(builder, locate("DequantizeLinear"), "DequantizeLinear", newestVersion("DequantizeLinear"),
                                        {quantize.getOutputs()[0], scale, zero}, type, {}, StringRef(realName));
     return {quantize.getOutputs()[0], dequantize.getOutputs()[0]};
   }

@@ -49,7 +49,7 @@ def FoldAffinePass : Pass<"fold-affine", "::mlir::func::FuncOp"> {
     BatchNormalization (inference), and Add, Sub, Mul, Div with one constant per channel (dimension 1) or one for all, are
     multiplied into the constant weights and bias of the Conv, Gemm or MatMul before them, if nothing else reads its
     result. The result keeps the name of the folded node's. On tensors of four dimensions, those per channel that are left
-    become depthwise 1x1 convolutions. Products are taken in double and rounded once.
+    become depthwise 1x1 convolutions. Sum of two tensors becomes Add. Products are taken in double and rounded once.
   }];
 }
 

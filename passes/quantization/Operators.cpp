@@ -3,6 +3,7 @@
 #include "passes/quantization/Operators.h"
 
 #include "dialects/onnx/ConstantData.h"
+#include "frontend/OnnxSchema.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -10,6 +11,8 @@ using namespace mlir;
 using namespace tilewright;
 
 namespace tilewright {
+
+int64_t newestVersion(StringRef opType) { return onnxSchemaVersions("", opType.str()).back(); }
 
 bool isFloatTensor(Value value) {
   auto type = value ? dyn_cast<RankedTensorType>(value.getType()) : RankedTensorType();

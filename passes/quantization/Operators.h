@@ -7,6 +7,9 @@
 
 namespace tilewright {
 
+/// The newest version of an ai.onnx operator: what normalize-opsets has made of the nodes around.
+int64_t newestVersion(llvm::StringRef opType);
+
 /// True for float32 tensors of known rank.
 bool isFloatTensor(mlir::Value value);
 /// True for a float32 constant of `elements` elements (any number if negative).

@@ -18,13 +18,13 @@
 // CHECK-DAG: %[[B:.*]] = onnx.constant dense<[100000, 0]> : tensor<2xi32>
 // CHECK-DAG: %[[S:.*]] = onnx.constant dense<0.00999999977> : tensor<f32>
 // CHECK-DAG: %[[Z:.*]] = onnx.constant dense<0> : tensor<i8>
-// CHECK: %[[Q:.*]] = onnx.node "QuantizeLinear" since 13 (%arg0, %[[S]], %[[Z]]) attributes {onnx.output_names = ["x_quantized"]} {{.*}} -> tensor<1x1x4x4xi8>
+// CHECK: %[[Q:.*]] = onnx.node "QuantizeLinear" since {{[0-9]+}} (%arg0, %[[S]], %[[Z]]) attributes {onnx.output_names = ["x_quantized"]} {{.*}} -> tensor<1x1x4x4xi8>
 // CHECK: %[[X:.*]] = onnx.node "DequantizeLinear" since 13 (%[[Q]], %[[S]], %[[Z]])
 // CHECK: %[[WF:.*]] = onnx.node "DequantizeLinear" since 13 (%[[W]], %[[WS]], %{{.*}}) {axis = 0 : i64}
 // CHECK: %[[BF:.*]] = onnx.node "DequantizeLinear" since 13 (%[[B]], %{{.*}}, %{{.*}}) {axis = 0 : i64}
 // CHECK: %[[C:.*]] = onnx.node "Conv" since 11 (%[[X]], %[[WF]], %[[BF]])
 // CHECK: %[[R:.*]] = onnx.node "Relu" since 14 (%[[C]])
-// CHECK: %[[RQ:.*]] = onnx.node "QuantizeLinear" since 13 (%[[R]], %[[S]], %{{.*}})
+// CHECK: %[[RQ:.*]] = onnx.node "QuantizeLinear" since {{[0-9]+}} (%[[R]], %[[S]], %{{.*}})
 // CHECK: %[[RF:.*]] = onnx.node "DequantizeLinear" since 13 (%[[RQ]], %[[S]], %{{.*}})
 // CHECK: return %[[RF]]
 // UNSIGNED-LABEL: func.func @conv
@@ -42,13 +42,13 @@ func.func @conv(%x: tensor<1x1x4x4xf32> {onnx.name = "x"}) -> tensor<1x2x4x4xf32
 // CHECK-LABEL: func.func @shared
 // CHECK-DAG: %[[WIDE:.*]] = onnx.constant dense<0.0210980382> : tensor<f32>
 // CHECK: %[[R:.*]] = onnx.node "Relu"
-// CHECK: "QuantizeLinear" since 13 (%[[R]], %[[WIDE]],
+// CHECK: "QuantizeLinear" since {{[0-9]+}} (%[[R]], %[[WIDE]],
 // CHECK: %[[P:.*]] = onnx.node "MaxPool"
-// CHECK: "QuantizeLinear" since 13 (%[[P]], %[[WIDE]],
+// CHECK: "QuantizeLinear" since {{[0-9]+}} (%[[P]], %[[WIDE]],
 // CHECK: %[[T:.*]] = onnx.node "Add"
-// CHECK: "QuantizeLinear" since 13 (%[[T]], %[[WIDE]],
+// CHECK: "QuantizeLinear" since {{[0-9]+}} (%[[T]], %[[WIDE]],
 // CHECK: %[[C:.*]] = onnx.node "Concat"
-// CHECK: "QuantizeLinear" since 13 (%[[C]], %[[WIDE]],
+// CHECK: "QuantizeLinear" since {{[0-9]+}} (%[[C]], %[[WIDE]],
 func.func @shared(%x: tensor<1x1x4x4xf32> {onnx.name = "x"}) -> tensor<1x2x4x4xf32> {
   %w = onnx.constant dense<0.254> : tensor<1x1x1x1xf32>
   %c = onnx.node "Conv" since 11 (%x, %w) : (tensor<1x1x4x4xf32>, tensor<1x1x1x1xf32>) -> tensor<1x1x4x4xf32>
@@ -63,11 +63,11 @@ func.func @shared(%x: tensor<1x1x4x4xf32> {onnx.name = "x"}) -> tensor<1x2x4x4xf
 // CHECK-LABEL: func.func @table
 // CHECK: %[[M:.*]] = onnx.node "MatMul"
 // CHECK: %[[Y:.*]] = onnx.node "Add" since 14 (%[[M]], %{{.*}})
-// CHECK: %[[YQ:.*]] = onnx.node "QuantizeLinear" since 13 (%[[Y]],
+// CHECK: %[[YQ:.*]] = onnx.node "QuantizeLinear" since {{[0-9]+}} (%[[Y]],
 // CHECK: %[[YF:.*]] = onnx.node "DequantizeLinear" since 13 (%[[YQ]],
 // CHECK-NEXT: %[[S:.*]] = onnx.node "Sigmoid" since 13 (%[[YF]])
 // CHECK-NEXT: %[[G:.*]] = onnx.node "Mul" since 14 (%[[YF]], %[[S]])
-// CHECK-NEXT: %[[GQ:.*]] = onnx.node "QuantizeLinear" since 13 (%[[G]],
+// CHECK-NEXT: %[[GQ:.*]] = onnx.node "QuantizeLinear" since {{[0-9]+}} (%[[G]],
 // CHECK-NEXT: %[[GF:.*]] = onnx.node "DequantizeLinear" since 13 (%[[GQ]],
 // CHECK-NEXT: %[[SM:.*]] = onnx.node "Softmax" since 13 (%[[GF]])
 // CHECK-NEXT: return %[[SM]]
@@ -85,10 +85,10 @@ func.func @table(%x: tensor<3x2xf32> {onnx.name = "x"}) -> tensor<3x2xf32> {
 // What float nodes make and also read stays exact for them; the matrix product alone sees 8 bits of it.
 // CHECK-LABEL: func.func @float_around
 // CHECK: %[[F:.*]] = onnx.node "Exp"
-// CHECK: %[[Q:.*]] = onnx.node "QuantizeLinear" since 13 (%[[F]],
+// CHECK: %[[Q:.*]] = onnx.node "QuantizeLinear" since {{[0-9]+}} (%[[F]],
 // CHECK: %[[D:.*]] = onnx.node "DequantizeLinear" since 13 (%[[Q]],
 // CHECK: %[[M:.*]] = onnx.node "MatMul" since 13 (%[[D]],
-// CHECK: %[[YQ:.*]] = onnx.node "QuantizeLinear" since 13 (%[[M]],
+// CHECK: %[[YQ:.*]] = onnx.node "QuantizeLinear" since {{[0-9]+}} (%[[M]],
 // CHECK: %[[YF:.*]] = onnx.node "DequantizeLinear" since 13 (%[[YQ]],
 // CHECK: %[[A:.*]] = onnx.node "Add" since 14 (%[[F]], %[[YF]])
 // CHECK: return %[[A]]
@@ -102,14 +102,14 @@ func.func @float_around(%x: tensor<3x2xf32> {onnx.name = "x"}) -> tensor<3x2xf32
 
 // An image is rounded before it is transposed, not after; PRelu with a slope per channel is part of the layer.
 // CHECK-LABEL: func.func @transposed_input
-// CHECK: "QuantizeLinear" since 13 (%arg0,
+// CHECK: "QuantizeLinear" since {{[0-9]+}} (%arg0,
 // CHECK: "DequantizeLinear"
 // CHECK: "Transpose"
 // CHECK: "QuantizeLinear"
 // CHECK: "DequantizeLinear"
 // CHECK: %[[C:.*]] = onnx.node "Conv"
 // CHECK: %[[P:.*]] = onnx.node "PRelu" since 16 (%[[C]],
-// CHECK: "QuantizeLinear" since 13 (%[[P]],
+// CHECK: "QuantizeLinear" since {{[0-9]+}} (%[[P]],
 func.func @transposed_input(%x: tensor<1x4x4x1xf32> {onnx.name = "x"}) -> tensor<1x2x4x4xf32> {
   %w = onnx.constant dense<[[[[0.254]]], [[[0.1]]]]> : tensor<2x1x1x1xf32>
   %slope = onnx.constant dense<[[[0.25]], [[0.5]]]> : tensor<2x1x1xf32>
@@ -129,6 +129,6 @@ func.func @already(%x: tensor<2x2xf32>) -> tensor<2x2xi8> {
   %z = onnx.constant dense<0> : tensor<i8>
   %w = onnx.constant dense<1.0> : tensor<2x2xf32>
   %m = onnx.node "MatMul" since 13 (%x, %w) : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
-  %q = onnx.node "QuantizeLinear" since 13 (%m, %s, %z) : (tensor<2x2xf32>, tensor<f32>, tensor<i8>) -> tensor<2x2xi8>
+  %q = onnx.node "QuantizeLinear" since 25 (%m, %s, %z) : (tensor<2x2xf32>, tensor<f32>, tensor<i8>) -> tensor<2x2xi8>
   return %q : tensor<2x2xi8>
 }
