@@ -19,13 +19,13 @@
 // CHECK-DAG: %[[S:.*]] = onnx.constant dense<0.00999999977> : tensor<f32>
 // CHECK-DAG: %[[Z:.*]] = onnx.constant dense<0> : tensor<i8>
 // CHECK: %[[Q:.*]] = onnx.node "QuantizeLinear" since {{[0-9]+}} (%arg0, %[[S]], %[[Z]]) attributes {onnx.output_names = ["x_quantized"]} {{.*}} -> tensor<1x1x4x4xi8>
-// CHECK: %[[X:.*]] = onnx.node "DequantizeLinear" since 13 (%[[Q]], %[[S]], %[[Z]])
-// CHECK: %[[WF:.*]] = onnx.node "DequantizeLinear" since 13 (%[[W]], %[[WS]], %{{.*}}) {axis = 0 : i64}
-// CHECK: %[[BF:.*]] = onnx.node "DequantizeLinear" since 13 (%[[B]], %{{.*}}, %{{.*}}) {axis = 0 : i64}
+// CHECK: %[[X:.*]] = onnx.node "DequantizeLinear" since {{[0-9]+}} (%[[Q]], %[[S]], %[[Z]])
+// CHECK: %[[WF:.*]] = onnx.node "DequantizeLinear" since {{[0-9]+}} (%[[W]], %[[WS]], %{{.*}}) {axis = 0 : i64}
+// CHECK: %[[BF:.*]] = onnx.node "DequantizeLinear" since {{[0-9]+}} (%[[B]], %{{.*}}, %{{.*}}) {axis = 0 : i64}
 // CHECK: %[[C:.*]] = onnx.node "Conv" since 11 (%[[X]], %[[WF]], %[[BF]])
 // CHECK: %[[R:.*]] = onnx.node "Relu" since 14 (%[[C]])
 // CHECK: %[[RQ:.*]] = onnx.node "QuantizeLinear" since {{[0-9]+}} (%[[R]], %[[S]], %{{.*}})
-// CHECK: %[[RF:.*]] = onnx.node "DequantizeLinear" since 13 (%[[RQ]], %[[S]], %{{.*}})
+// CHECK: %[[RF:.*]] = onnx.node "DequantizeLinear" since {{[0-9]+}} (%[[RQ]], %[[S]], %{{.*}})
 // CHECK: return %[[RF]]
 // UNSIGNED-LABEL: func.func @conv
 // UNSIGNED-DAG: onnx.constant dense<128> : tensor<ui8>
@@ -64,11 +64,11 @@ func.func @shared(%x: tensor<1x1x4x4xf32> {onnx.name = "x"}) -> tensor<1x2x4x4xf
 // CHECK: %[[M:.*]] = onnx.node "MatMul"
 // CHECK: %[[Y:.*]] = onnx.node "Add" since 14 (%[[M]], %{{.*}})
 // CHECK: %[[YQ:.*]] = onnx.node "QuantizeLinear" since {{[0-9]+}} (%[[Y]],
-// CHECK: %[[YF:.*]] = onnx.node "DequantizeLinear" since 13 (%[[YQ]],
+// CHECK: %[[YF:.*]] = onnx.node "DequantizeLinear" since {{[0-9]+}} (%[[YQ]],
 // CHECK-NEXT: %[[S:.*]] = onnx.node "Sigmoid" since 13 (%[[YF]])
 // CHECK-NEXT: %[[G:.*]] = onnx.node "Mul" since 14 (%[[YF]], %[[S]])
 // CHECK-NEXT: %[[GQ:.*]] = onnx.node "QuantizeLinear" since {{[0-9]+}} (%[[G]],
-// CHECK-NEXT: %[[GF:.*]] = onnx.node "DequantizeLinear" since 13 (%[[GQ]],
+// CHECK-NEXT: %[[GF:.*]] = onnx.node "DequantizeLinear" since {{[0-9]+}} (%[[GQ]],
 // CHECK-NEXT: %[[SM:.*]] = onnx.node "Softmax" since 13 (%[[GF]])
 // CHECK-NEXT: return %[[SM]]
 func.func @table(%x: tensor<3x2xf32> {onnx.name = "x"}) -> tensor<3x2xf32> {
@@ -86,10 +86,10 @@ func.func @table(%x: tensor<3x2xf32> {onnx.name = "x"}) -> tensor<3x2xf32> {
 // CHECK-LABEL: func.func @float_around
 // CHECK: %[[F:.*]] = onnx.node "Exp"
 // CHECK: %[[Q:.*]] = onnx.node "QuantizeLinear" since {{[0-9]+}} (%[[F]],
-// CHECK: %[[D:.*]] = onnx.node "DequantizeLinear" since 13 (%[[Q]],
+// CHECK: %[[D:.*]] = onnx.node "DequantizeLinear" since {{[0-9]+}} (%[[Q]],
 // CHECK: %[[M:.*]] = onnx.node "MatMul" since 13 (%[[D]],
 // CHECK: %[[YQ:.*]] = onnx.node "QuantizeLinear" since {{[0-9]+}} (%[[M]],
-// CHECK: %[[YF:.*]] = onnx.node "DequantizeLinear" since 13 (%[[YQ]],
+// CHECK: %[[YF:.*]] = onnx.node "DequantizeLinear" since {{[0-9]+}} (%[[YQ]],
 // CHECK: %[[A:.*]] = onnx.node "Add" since 14 (%[[F]], %[[YF]])
 // CHECK: return %[[A]]
 func.func @float_around(%x: tensor<3x2xf32> {onnx.name = "x"}) -> tensor<3x2xf32> {
