@@ -217,7 +217,9 @@ void GemmEmitter::scalars() {
     SmallVector<Value> at = k.delinearize(task, {g.batch, g.n});
     k.loop(g.m, [&](Value m) {
       Value zero = arith::ConstantOp::create(k.b, k.loc, cast<TypedAttr>(k.b.getZeroAttr(g.accumulator)));
-      Value sum = k.loop(k.index(0), k.index(g.k), k.index(1), zero, [&](Value kk, ValueRange carried) {
+      Value sum = zero;
+      if (g.k > 0)
+        sum = k.loop(k.index(0), k.index(g.k), k.index(1), zero, [&](Value kk, ValueRange carried) {
         return SmallVector<Value>{
             fma(k.number(g.loadA(at[0], m, kk)), k.number(g.loadB(at[0], kk, at[1])), k.number(carried[0])).v};
       })[0];
@@ -230,6 +232,8 @@ void emitGemm(KernelBuilder &k, const Gemm &gemm) {
   if (gemm.batch * gemm.m * gemm.n == 0)
     return;
   GemmEmitter emitter{k, gemm};
+  if (gemm.k == 0)
+    return emitter.scalars();
   if (gemm.m <= kFewRows && gemm.loadRow && gemm.n >= emitter.panelWidth)
     return emitter.fewRows();
   if (gemm.m <= kFewRows && gemm.loadColumn && gemm.loadARow && gemm.k >= emitter.lanes * 4)

@@ -1,13 +1,15 @@
-//===- run-host-function.cpp - runs onnx nodes of a .mlir file ------------===//
+//===- run-host-function.cpp - runs onnx nodes without a package ----------===//
 //
-// The CPU back end without the rest: compiles @main of a file in the onnx dialect, runs it, prints or writes every
-// result. Tests of kernels use it, and whoever debugs one.
+// The CPU back end without the rest: compiles @main of a file in the onnx dialect, or a model, runs it, prints or writes
+// every result. Tests of kernels use it, and whoever debugs one.
 //
 //===----------------------------------------------------------------------===//
 
 #include "backends/cpu/HostRunner.h"
 #include "backends/cpu/KernelBuilder.h"
 #include "common/Error.h"
+#include "frontend/OnnxImporter.h"
+#include "passes/OnnxPipeline.h"
 
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/CommandLine.h"
@@ -24,7 +26,7 @@ using namespace tilewright;
 using namespace tilewright::cpu;
 namespace cl = llvm::cl;
 
-static cl::opt<std::string> inputFile(cl::Positional, cl::Required, cl::desc("FILE.mlir"));
+static cl::opt<std::string> inputFile(cl::Positional, cl::Required, cl::desc("FILE.mlir or FILE.onnx"));
 static cl::opt<std::string> data("data",
                                  cl::desc("folder of arg0.bin, arg1.bin, ...: dense bytes; default: 0, 1, 2, ..."));
 static cl::opt<std::string> output("output", cl::desc("folder for out0.bin, ...; default: results are printed"));
@@ -32,6 +34,7 @@ static cl::opt<std::string> cpuName("cpu", cl::desc("CPU to compile for"), cl::i
 static cl::opt<bool> keepAll("keep-all", cl::desc("fuse nothing: every node is a kernel of its own"));
 static cl::opt<bool> times("times", cl::desc("print the time of every kernel"));
 static cl::opt<int> repeat("repeat", cl::desc("number of runs"), cl::init(1));
+static cl::list<std::string> inputShapes("input-shape", cl::desc("shape of a model's input, NAME:1x3x8x8"));
 static cl::opt<std::string> emit("emit", cl::desc("print linalg, llvm or asm"));
 
 static double element(const char *bytes, Type type) {
@@ -80,10 +83,32 @@ static void count(Value argument, char *bytes) {
   }
 }
 
+/// A model, imported and normalized.
+static OwningOpRef<ModuleOp> importModel(MLIRContext &context) {
+  ImportOptions options;
+  for (StringRef text : inputShapes) {
+    auto [name, sizes] = text.rsplit(':');
+    std::vector<int64_t> &shape = options.inputShapes[name.str()];
+    SmallVector<StringRef> numbers;
+    sizes.split(numbers, 'x', -1, /*KeepEmpty=*/false);
+    for (StringRef number : numbers)
+      if (number.getAsInteger(10, shape.emplace_back()))
+        throw Error("--input-shape=" + text.str() + ": '" + number.str() + "' is not a number");
+  }
+  OwningOpRef<ModuleOp> module = importOnnx(context, MappedFile::open(inputFile.getValue()), options);
+  PassManager passes(&context);
+  buildOnnxPipeline(passes);
+  if (failed(passes.run(*module)))
+    return nullptr;
+  return module;
+}
+
 static int runMain() {
   MLIRContext context;
   context.loadDialect<onnx::OnnxDialect, func::FuncDialect>();
-  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(inputFile, &context);
+  OwningOpRef<ModuleOp> module = StringRef(inputFile).ends_with(".onnx")
+                                     ? importModel(context)
+                                     : parseSourceFile<ModuleOp>(inputFile, &context);
   if (!module)
     return 1;
   auto function = module->lookupSymbol<func::FuncOp>("main");
@@ -155,6 +180,7 @@ static int runMain() {
       stream.write(bytes.data(), bytes.size());
       if (error)
         throw Error(output + ": " + error.message());
+      llvm::outs() << result.getType() << "\n";
       continue;
     }
     llvm::outs() << result.getType() << ":";
