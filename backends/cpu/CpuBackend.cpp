@@ -45,11 +45,13 @@ static std::string structureOf(ArrayRef<NodeOp> nodes) {
     for (Value operand : node.getInputs()) {
       name(operand);
       stream << ':' << operand.getType();
-      if (ElementsAttr constant = onnx::constantValue(operand); constant && constant.getNumElements() <= 256) {
+      // Lowerings look into shapes and axes (int64), into scalars and into very small tensors; weights they only read.
+      ElementsAttr constant = onnx::constantValue(operand);
+      if (constant &&
+          (constant.getElementType().isInteger(64) || constant.getNumElements() <= 8 || constantScalar(operand))) {
         std::vector<char> storage;
-        stream << '='
-               << llvm::toHex(
-                      StringRef(constantBytes(operand, storage).data(), constantBytes(operand, storage).size()));
+        ArrayRef<char> bytes = constantBytes(operand, storage);
+        stream << '=' << llvm::toHex(StringRef(bytes.data(), bytes.size()));
       }
       stream << ',';
     }
@@ -191,6 +193,7 @@ FailureOr<HostCode> compileHostGroups(ArrayRef<HostGroup> groups, const HostOpti
   if (!ok)
     return failure();
 
+  declareLibm(*module);
   if (options.linalgText) {
     llvm::raw_string_ostream stream(*options.linalgText);
     module->print(stream);

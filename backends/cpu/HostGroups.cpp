@@ -30,14 +30,24 @@ struct Grouper {
     NodeOp root = group.front();
     if (shapeOf(node->getResult(0)) != shapeOf(root->getResult(0)))
       return false;
-    if (rootEntry.formula)
-      return true;
+    try {
+      return operandsFit(node, group, rootEntry);
+    } catch (const Unsupported &) {
+      return false;
+    }
+  }
+
+  /// Throws Unsupported when the node cannot be lowered at all.
+  bool operandsFit(NodeOp node, ArrayRef<NodeOp> group, const Operator &rootEntry) {
+    NodeOp root = group.front();
     for (unsigned i = 0; i < node.getInputs().size(); ++i) {
       Value value = node.input(i);
-      if (!value)
+      if (!value || i >= findOperator(node)->operandsRead)
         continue;
       bool inside = llvm::any_of(group, [&](NodeOp member) { return member->getResult(0) == value; });
-      if (!inside && !rootEntry.takesEpilogueOperand(root, operandShapeOf(node, i)))
+      if (!inside && operandShapeOf(node, i).size() > shapeOf(root->getResult(0)).size())
+        return false;
+      if (!inside && !rootEntry.formula && !rootEntry.takesEpilogueOperand(root, operandShapeOf(node, i)))
         return false;
     }
     return true;

@@ -1,6 +1,7 @@
 //===- KernelBuilder.cpp - writes the body of one host kernel -------------===//
 
 #include "backends/cpu/KernelBuilder.h"
+#include "backends/cpu/Constants.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -172,6 +173,21 @@ void KernelBuilder::nest(ArrayRef<int64_t> shape, function_ref<void(ArrayRef<Val
   body(indices);
 }
 
+void KernelBuilder::forEach(ArrayRef<int64_t> shape, function_ref<void(ArrayRef<Value>)> body) {
+  size_t outer = 0;
+  int64_t count = 1;
+  while (outer < shape.size() && count < 8)
+    count *= shape[outer++];
+  parallelLoop(count, product(shape), [&](Value i) {
+    SmallVector<Value> indices = delinearize(i, shape.take_front(outer));
+    nest(shape.drop_front(outer), [&](ArrayRef<Value> inner) {
+      SmallVector<Value> all(indices);
+      all.append(inner.begin(), inner.end());
+      body(all);
+    });
+  });
+}
+
 static std::optional<int64_t> constantOf(Value x) { return getConstantIntValue(x); }
 
 Value KernelBuilder::add(Value x, Value y) {
@@ -268,6 +284,12 @@ Value KernelBuilder::toIndex(Num integer) {
   if (integer.isUnsigned)
     return arith::IndexCastUIOp::create(b, loc, b.getIndexType(), integer.v);
   return arith::IndexCastOp::create(b, loc, b.getIndexType(), integer.v);
+}
+
+Num KernelBuilder::scalarOperand(Value value, Value at) {
+  if (TypedAttr scalar = constantScalar(value))
+    return number(arith::ConstantOp::create(b, loc, scalar), isUnsignedType(elementOf(value)));
+  return loadFlat(input(value), at ? at : index(0));
 }
 
 Num KernelBuilder::constant(Type type, double value) {

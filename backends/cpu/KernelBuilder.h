@@ -93,6 +93,10 @@ public:
   /// The indices of a nest of counted loops over `shape`.
   void nest(llvm::ArrayRef<int64_t> shape, llvm::function_ref<void(llvm::ArrayRef<mlir::Value>)> body);
 
+  /// body(i0, i1, ...) at every point of `shape`, the outer dimensions on several threads. For loops that need their
+  /// indices; see map() for others.
+  void forEach(llvm::ArrayRef<int64_t> shape, llvm::function_ref<void(llvm::ArrayRef<mlir::Value>)> body);
+
   // Index arithmetic that folds constants.
   mlir::Value add(mlir::Value x, mlir::Value y);
   mlir::Value mul(mlir::Value x, mlir::Value y);
@@ -117,6 +121,8 @@ public:
   /// An index as a number of an integer or float type.
   Num number(mlir::Value indexValue, mlir::Type element);
   mlir::Value toIndex(Num integer);
+  /// Element `index` (null: the only one) of a tensor from outside the group, or its value when that is a known scalar.
+  Num scalarOperand(mlir::Value value, mlir::Value index = nullptr);
   /// A scalar constant in the register form of an ONNX type.
   Num constant(mlir::Type type, double value);
 

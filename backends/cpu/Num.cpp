@@ -5,7 +5,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/BuiltinOps.h"
+
+#include <cmath>
 
 using namespace mlir;
 
@@ -59,6 +60,28 @@ template <typename FloatOp, typename IntOp> static Num binary(Num x, Num y) {
 Num operator+(Num x, Num y) { return binary<arith::AddFOp, arith::AddIOp>(x, y); }
 Num operator-(Num x, Num y) { return binary<arith::SubFOp, arith::SubIOp>(x, y); }
 Num operator*(Num x, Num y) { return binary<arith::MulFOp, arith::MulIOp>(x, y); }
+
+Num addInAnyOrder(Num x, Num y) {
+  if (!x.isFloat())
+    return x + y;
+  return x.with(arith::AddFOp::create(*x.b, x.loc, x.v, y.v, arith::FastMathFlags::reassoc));
+}
+
+Num lowestOf(Num x) {
+  if (x.isFloat())
+    return x(-INFINITY);
+  if (x.isUnsigned || x.isBool())
+    return x.integer(0);
+  return x.integer(APInt::getSignedMinValue(x.width()).getSExtValue());
+}
+
+Num highestOf(Num x) {
+  if (x.isFloat())
+    return x(INFINITY);
+  if (x.isUnsigned || x.isBool())
+    return x.integer(-1);
+  return x.integer(APInt::getSignedMaxValue(x.width()).getSExtValue());
+}
 
 Num operator-(Num x) {
   if (x.isFloat())
@@ -190,19 +213,23 @@ Num libm(StringRef name, ArrayRef<Num> args) {
     return x.with(result);
   }
   std::string symbol = name.str() + (x.width() == 32 ? "f" : "");
-  auto module = b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
-  SmallVector<Type> types(args.size(), x.type());
-  if (!module.lookupSymbol(symbol)) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(module.getBody());
-    auto declaration = func::FuncOp::create(b, x.loc, symbol, b.getFunctionType(types, x.type()));
-    declaration.setPrivate();
-    declaration->setAttr("llvm.readnone", b.getUnitAttr());
-  }
+  // The declaration follows when the kernel is complete (declareLibm): blocks built here may hang in no module yet.
   SmallVector<Value> operands;
   for (Num arg : args)
     operands.push_back(arg.v);
   return x.with(func::CallOp::create(b, x.loc, symbol, x.type(), operands).getResult(0));
+}
+
+void declareLibm(ModuleOp module) {
+  OpBuilder b(module.getBodyRegion());
+  SmallVector<func::CallOp> calls;
+  module.walk([&](func::CallOp call) { calls.push_back(call); });
+  for (func::CallOp call : calls)
+    if (!module.lookupSymbol(call.getCallee())) {
+      auto declaration = func::FuncOp::create(b, module.getLoc(), call.getCallee(), call.getCalleeType());
+      declaration.setPrivate();
+      declaration->setAttr("llvm.readnone", b.getUnitAttr());
+    }
 }
 
 //===----------------------------------------------------------------------===//

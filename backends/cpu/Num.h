@@ -11,6 +11,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
 
 #include <optional>
 
@@ -73,6 +74,11 @@ Num shiftLeft(Num x, Num y);
 Num shiftRight(Num x, Num y);
 
 Num select(Num condition, Num x, Num y);
+/// x + y whose order of summation may be changed; for long sums.
+Num addInAnyOrder(Num x, Num y);
+/// The lowest and the highest value of x's type, infinities for floats.
+Num lowestOf(Num x);
+Num highestOf(Num x);
 Num fma(Num x, Num y, Num z);
 /// A NaN on either side wins.
 Num maximum(Num x, Num y);
@@ -93,6 +99,8 @@ Num tanh(Num x);
 Num sigmoid(Num x);
 /// A function of libm by its f64 name, e.g. "log"; f32 uses the name with an f.
 Num libm(llvm::StringRef name, llvm::ArrayRef<Num> args);
+/// Declares the functions of libm that `module` calls.
+void declareLibm(mlir::ModuleOp module);
 
 /// Conversion between element types by the rules of docs/numerics.md (Cast).
 Num convert(Num x, mlir::Type element, bool isUnsigned = false);

@@ -21,6 +21,8 @@ const std::vector<Operator> &allOperators() {
     addReductions(all);
     addNormalizations(all);
     addQuantization(all);
+    addIndexing(all);
+    addResizing(all);
     return all;
   }();
   return table;
@@ -128,7 +130,7 @@ static SmallVector<std::pair<Value, Shape>> externalOperands(ArrayRef<NodeOp> el
   for (NodeOp node : elementwise)
     for (unsigned i = 0; i < node.getInputs().size(); ++i) {
       Value value = node.input(i);
-      if (!value || constantScalar(value))
+      if (!value || i >= findOperator(node)->operandsRead || constantScalar(value))
         continue;
       Operation *producer = value.getDefiningOp();
       if (producer && llvm::any_of(group, [&](NodeOp member) { return member.getOperation() == producer; }))
@@ -171,6 +173,12 @@ void lowerGroup(KernelBuilder &k, ArrayRef<NodeOp> nodes) {
     if (std::string why = whyNotLowered(node); !why.empty())
       throw Unsupported(why);
   const Operator *entry = findOperator(root);
+  NodeOp last = nodes.back();
+  if (llvm::all_of(last->getResults(),
+                   [](Value result) { return result.use_empty() || product(shapeOf(result)) == 0; })) {
+    k.output(last->getResult(0));
+    return;
+  }
   if (entry->formula)
     lowerElementwise(k, nodes);
   else

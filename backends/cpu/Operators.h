@@ -48,6 +48,8 @@ struct Operator {
   FormulaFn formula = nullptr;
   /// The shape with which operand `i` of a formula broadcasts to the result; null: its own.
   Shape (*operandShape)(onnx::NodeOp node, unsigned i) = nullptr;
+  /// Operands of a formula from this one on only give a type and are never read.
+  unsigned operandsRead = ~0u;
   /// For lowerings that apply an epilogue: whether an operand of it may broadcast to `root`'s result with this shape.
   bool (*takesEpilogueOperand)(onnx::NodeOp root, llvm::ArrayRef<int64_t> shape) = nullptr;
   /// The output is a byte copy of the first input, the only one read at run time.
@@ -89,7 +91,6 @@ void addNormalizations(Table &table);
 void addQuantization(Table &table);
 void addIndexing(Table &table);
 void addResizing(Table &table);
-void addRecurrent(Table &table);
 
 //===-- Attributes ------------------------------------------------------===//
 

@@ -39,7 +39,7 @@ private:
   void loadRows(int index, int which, const Operand &operand, Range samples, Range channels, Range rows);
   void tileOf(int index, const Tile &tile, Range passChannels, bool first, bool last);
   void alone(int index);
-  void rowTile(int index, Range samples, bool firstSamples, bool lastSamples, Range groupLayers);
+  void rowTile(int index, int64_t until, Range samples, bool firstSamples, bool lastSamples, Range groupLayers);
   void group(Range layers);
 
   const ArrayConfig &array;
@@ -147,16 +147,18 @@ void Generator::alone(int index) {
     }
 }
 
-/// The next row tile of a layer of a group, after the row tiles of the group that it reads.
-void Generator::rowTile(int index, Range samples, bool firstSamples, bool lastSamples, Range groupLayers) {
+/// The next row tile of a layer of a group, after the row tiles of the group that it reads. Without a tile size of its
+/// own, a layer computes what is asked for: rows up to `until`.
+void Generator::rowTile(int index, int64_t until, Range samples, bool firstSamples, bool lastSamples,
+                        Range groupLayers) {
   const Layer &layer = program.layers[index];
   int64_t begin = state[index].rowsDone;
-  int64_t size = layer.tileRows > 0 ? layer.tileRows : layer.out.height;
+  int64_t size = layer.tileRows > 0 ? layer.tileRows : until - begin;
   Tile tile = {samples, {0, layer.out.channels}, {begin, std::min(begin + size, layer.out.height)}};
   auto need = [&](const Operand &operand, int64_t rows) {
     if (operand && operand.producer >= groupLayers.begin && operand.producer < index)
       while (state[operand.producer].rowsDone < rows)
-        rowTile(operand.producer, samples, firstSamples, lastSamples, groupLayers);
+        rowTile(operand.producer, rows, samples, firstSamples, lastSamples, groupLayers);
   };
   need(layer.in, inputRows(layer, tile.rows).end);
   need(layer.second, tile.rows.end);
@@ -177,7 +179,7 @@ void Generator::group(Range layers) {
     // The driver last; whatever else of the group is not read by it (a second result) is completed too.
     for (int64_t i = layers.end - 1; i >= layers.begin; --i)
       while (state[i].rowsDone < program.layers[i].out.height)
-        rowTile(i, n, &n == &samples.front(), &n == &samples.back(), layers);
+        rowTile(i, program.layers[i].out.height, n, &n == &samples.front(), &n == &samples.back(), layers);
   }
 }
 

@@ -80,8 +80,7 @@ struct FromAttribute {
   }
 };
 
-template <typename Visitor>
-auto dispatch(Operation *op, Visitor visitor) {
+template <typename Visitor> auto dispatch(Operation *op, Visitor visitor) {
   if (auto load = dyn_cast<LoadOp>(op))
     return visitor(load, isa::Load());
   if (auto weights = dyn_cast<WeightsOp>(op))

@@ -37,8 +37,9 @@ static LogicalResult verifyField(Operation *op, DictionaryAttr fields, const isa
     return success();
   }
   case isa::FieldType::Bool:
-    return llvm::isa<BoolAttr>(value) ? success()
-                                : LogicalResult(refuse(op, fields) << "field " << info.name << " is true or false");
+    return llvm::isa<BoolAttr>(value)
+               ? success()
+               : LogicalResult(refuse(op, fields) << "field " << info.name << " is true or false");
   case isa::FieldType::Float: {
     auto number = dyn_cast<FloatAttr>(value);
     if (!number || !number.getType().isF32() || !number.getValue().isFinite())
@@ -59,8 +60,7 @@ static LogicalResult verifyField(Operation *op, DictionaryAttr fields, const isa
   return success();
 }
 
-template <typename OpTy>
-static LogicalResult verifyFields(OpTy op, ArrayRef<isa::FieldInfo> table) {
+template <typename OpTy> static LogicalResult verifyFields(OpTy op, ArrayRef<isa::FieldInfo> table) {
   for (NamedAttribute field : op.getFields()) {
     const auto *info = llvm::find_if(table, [&](const isa::FieldInfo &i) { return field.getName() == i.name; });
     if (info == table.end())
@@ -91,8 +91,8 @@ LogicalResult WeightsOp::verify() {
   if (weights.source != isa::WeightsSource::Dram)
     return refuse(*this, getFields()) << "weights from the scratchpad are not built yet: source must be dram";
   if (weights.order != isa::WeightsOrder::AsStored)
-    return refuse(*this, getFields())
-           << "order " << cast<StringAttr>(getFields().get("order")) << " is not built yet: it must be as_stored";
+    return refuse(*this, getFields()) << "order " << cast<StringAttr>(getFields().get("order"))
+                                      << " is not built yet: it must be as_stored";
   if (!isMultiple(weights.dramAddress, 16))
     return refuse(*this, getFields()) << "dram_address = " << weights.dramAddress << " must be a multiple of 16";
   if (weights.destination == isa::WeightsDestination::Table && weights.byteCount != 256)

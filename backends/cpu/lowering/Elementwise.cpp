@@ -111,6 +111,8 @@ static Num batchNormalization(const Elementwise &x) {
 
 /// Per-channel operands lie along axis 1.
 static Shape alongChannels(NodeOp node, unsigned i) {
+  if (node.intAttr("training_mode", 0))
+    throw Unsupported("training_mode");
   Shape shape = shapeOf(node.input(i));
   if (i == 0)
     return shape;
@@ -199,6 +201,7 @@ void addElementwise(Table &table) {
   add("Gelu", 20, gelu);
   add("Cast", 6, cast);
   add("CastLike", 15, cast);
+  table.back().operandsRead = 1;
   add("Mod", 10, mod);
   add("Pow", 7, pow);
   add("Sign", 9, sign);

@@ -73,14 +73,7 @@ static void pool(KernelBuilder &k, const Window &window, Buffer image, Buffer re
   });
 }
 
-static Num lowest(KernelBuilder &k, Type type) {
-  Num zero = k.constant(type, 0.0);
-  if (zero.isFloat())
-    return zero(-INFINITY);
-  if (zero.isUnsigned)
-    return zero;
-  return zero.integer(APInt::getSignedMinValue(zero.width()).getSExtValue());
-}
+static Num lowest(KernelBuilder &k, Type type) { return lowestOf(k.constant(type, 0.0)); }
 
 static Shape kernelOf(NodeOp node) {
   Shape kernel(node.intsAttr("kernel_shape"));
@@ -221,9 +214,7 @@ static void lowerGlobalPool(KernelBuilder &k, ArrayRef<NodeOp> nodes) {
   k.parallelLoop(planes, image.size(), [&](Value plane) {
     Value sum = k.loop(k.index(0), k.index(pixels), k.index(1), initial.v, [&](Value p, ValueRange carried) {
       Num x = k.loadFlat(image, k.add(k.mul(plane, pixels), p)), sofar = x.with(carried[0]);
-      Num next = isMax ? maximum(sofar, x) : sofar + x;
-      if (auto addition = next.v.getDefiningOp<arith::AddFOp>())
-        addition.setFastmath(arith::FastMathFlags::reassoc);
+      Num next = isMax ? maximum(sofar, x) : addInAnyOrder(sofar, x);
       return SmallVector<Value>{next.v};
     })[0];
     Num total = initial.with(sum);

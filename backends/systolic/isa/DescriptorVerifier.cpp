@@ -79,8 +79,6 @@ void verifyWindow(const Window &window) {
   atLeastOne("window_kernel_width", window.kernelWidth);
   atLeastOne("window_stride_height", window.strideHeight);
   atLeastOne("window_stride_width", window.strideWidth);
-  atLeastOne("window_dilation_height", window.dilationHeight);
-  atLeastOne("window_dilation_width", window.dilationWidth);
 }
 
 void verifyClamp(const char *name, int64_t lowest, int64_t highest) {
