@@ -2,7 +2,7 @@
 
 #include "common/Error.h"
 #include "runtime/Model.h"
-#include "runtime/Npy.h"
+#include "runtime/NumpyFile.h"
 #include "runtime/OutputFile.h"
 #include "runtime/RandomInputs.h"
 
