@@ -192,5 +192,9 @@ LogicalResult LowerToSystolicPass::lower(func::FuncOp function, const ArrayConfi
       op->dropAllUses();
       op->erase();
     }
+  // Their packed form is in the programs now.
+  for (auto constant : llvm::make_early_inc_range(body.getOps<onnx::ConstantOp>()))
+    if (constant.use_empty())
+      constant.erase();
   return success();
 }
