@@ -99,7 +99,7 @@ void ContractionJobs::execute(const Tile &tile, Range columns, Range channels, c
   execute.ringOffset = ringStart - builder.ringFreed;
 
   WindowShape window = pieceWindow(layer, piece);
-  Range inRows = inputRows(layer, tile.rows);
+  Range inRows = inputRows(window, layer.in.height, tile.rows); // a piece of the kernel touches fewer
   Range inSamples = placeSamples(layer.in, tile.samples, tileSamples);
   // Depthwise: the job's first channel decides the input word.
   Range inWords = mode == ExecuteMode::Depthwise ? Range{channels.begin / 16, ceilDiv(channels.end, 16)}
@@ -137,7 +137,8 @@ void ContractionJobs::execute(const Tile &tile, Range columns, Range channels, c
     Range residualWords = {channels.begin / 16, ceilDiv(channels.end, 16)};
     if (channels.begin % 16 != 0)
       throw Error("layer '" + layer.name + "': a job with a residual starts at channel " +
-                  std::to_string(channels.begin) + ", which is no multiple of 16");
+                  std::to_string(channels.begin) +
+                  ", no multiple of 16: the weights of 16 channels do not fit the ring");
     execute.residual = true;
     execute.residualSwap = layer.residual.swap;
     execute.residualUnsigned = layer.residual.isUnsigned;
@@ -220,7 +221,8 @@ void ContractionJobs::run(const Tile &tile, Range passChannels, bool firstTile, 
   bool keep = kept >= 0;
 
   // Neighbouring blocks that read the same input words make one job, as long as their weights fit a third of the ring:
-  // one third is consumed, one is there, one is loading. K < 16: jobs start at whole words of 16 channels.
+  // one third is consumed, one is there, one is loading. K < 16: jobs start at whole words of 16 channels where they
+  // can.
   int64_t limit = keep ? array.ringWords() : array.ringWords() / 3;
   int64_t wholeWords = std::max<int64_t>(16, array.channels);
   bool oneGroup = pixelGroups(tile, layer.out.width) == 1;
@@ -237,7 +239,8 @@ void ContractionJobs::run(const Tile &tile, Range passChannels, bool firstTile, 
     for (; end < tile.channels.end; end += array.channels) {
       const JobBuilder::PackedBlock &next = packedBlock(end);
       const ReductionPiece &other = next.block.pieces[0];
-      if (end % wholeWords == 0 && static_cast<int64_t>(span.size() + wholeWords / array.channels) * blockWords > limit)
+      int64_t more = span.size() + 1, nextWord = span.size() + wholeWords / array.channels;
+      if (more * blockWords > array.ringWords() || (end % wholeWords == 0 && nextWord * blockWords > limit))
         break;
       if (next.block.pieces.size() > 1 || other.word0 != piece.word0 || other.word1 != piece.word1 ||
           other.steps != piece.steps || other.term1 != piece.term1)

@@ -97,6 +97,9 @@ void Generator::tileOf(int index, const Tile &tile, Range passChannels, bool fir
            inputRows(layer, tile.rows));
   if (layer.second)
     loadRows(index, 1, layer.second, tile.samples, tile.channels, tile.rows);
+  if (tile.rows.size() > layer.out.place.ringRows)
+    throw Error("layer '" + layer.name + "': a tile writes " + std::to_string(tile.rows.size()) +
+                " rows, the ring of its result holds " + std::to_string(layer.out.place.ringRows));
   if (isContraction(layer))
     builder.contraction(index, tile, passChannels, first, last);
   else

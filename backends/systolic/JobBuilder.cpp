@@ -67,12 +67,11 @@ int64_t JobBuilder::tableSlot(int layer, const std::optional<ValueTable> &table,
   return slot + 1;
 }
 
-Range systolic::inputRows(const Layer &layer, Range rows) {
-  const WindowShape &w = layer.window;
+Range systolic::inputRows(const WindowShape &w, int64_t height, Range rows) {
   int64_t begin = rows.begin * w.strideHeight - w.padTop;
   int64_t end = (rows.end - 1) * w.strideHeight - w.padTop + (w.kernelHeight - 1) * w.dilationHeight + 1;
-  begin = std::clamp<int64_t>(begin, 0, layer.in.height);
-  return {begin, std::clamp(end, begin, layer.in.height)};
+  begin = std::clamp<int64_t>(begin, 0, height);
+  return {begin, std::clamp(end, begin, height)};
 }
 
 isa::Map systolic::mapOf(const Operand &operand, int64_t sample, int64_t word, int64_t row) {

@@ -70,8 +70,9 @@ private:
   size_t nextTable = 0;
 };
 
-/// Input rows that the output rows of `layer` read, clipped to the map.
-Range inputRows(const Layer &layer, Range rows);
+/// Input rows that the windows of output rows read, clipped to the map's height.
+Range inputRows(const WindowShape &window, int64_t height, Range rows);
+inline Range inputRows(const Layer &layer, Range rows) { return inputRows(layer.window, layer.in.height, rows); }
 
 /// The multiple of R at or below `row`.
 inline int64_t ringStart(const Place &place, int64_t row) { return row - row % place.ringRows; }

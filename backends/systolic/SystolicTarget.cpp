@@ -242,7 +242,8 @@ CostEstimate SystolicTarget::estimate(TileRootInterface root, const TileChoice &
   int64_t weights = weightBytes(root, channels);
   int64_t pixelGroups = 1;
   if (choice.unit == "vector") {
-    int64_t taps = isa<ElementwiseOp>(root.getOperation()) ? 1 + (root.getMapOperands().size() > 1) : space.reductionSize();
+    int64_t taps =
+        isa<ElementwiseOp>(root.getOperation()) ? 1 + (root.getMapOperands().size() > 1) : space.reductionSize();
     cost.computeCycles = space.batch * ceilDiv(channels, 16) * space.height * space.width * std::max<int64_t>(taps, 1) +
                          rowTiles * jobOverhead;
   } else {
@@ -252,7 +253,8 @@ CostEstimate SystolicTarget::estimate(TileRootInterface root, const TileChoice &
                                              : ceilDiv(perTile, config.pixels);
     // A brick takes its steps, or the drain of the one before it: P·K outputs through K lanes.
     int64_t brickCycles = std::max(steps, config.pixels);
-    cost.computeCycles = rowTiles * (blocks * (pixelGroups * brickCycles + blockOverhead) + jobOverhead * tiles(LoopDim::Channels));
+    cost.computeCycles =
+        rowTiles * (blocks * (pixelGroups * brickCycles + blockOverhead) + jobOverhead * tiles(LoopDim::Channels));
   }
   int64_t passes = 1;
   if (choice.weights == WeightsPolicy::Reloaded)

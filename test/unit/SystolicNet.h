@@ -53,7 +53,7 @@ public:
   void output(int map);
 
   /// The map lives in DRAM: its writer stores it, every reader loads it into an own ring of `rows`.
-  void stream(int map, int64_t rows) { streamed[map] = rows; }
+  void stream(int map, int64_t rows) { streamed[map] = std::max(streamed[map], rows); }
   /// The map is only a ring of `rows` between layers of one group.
   void ring(int map, int64_t rows) { rings[map] = rows; }
 

@@ -139,6 +139,92 @@ TEST_P(Programs, LongReductionOfOnePixel) {
   EXPECT_EQ(net.check(), "");
 }
 
+/// A random network of up to four layers on a small or the given array: tiles, rings and streams at random.
+std::string randomNet(ArrayConfig array, uint32_t seed, int &streams) {
+  std::mt19937 random(seed);
+  auto between = [&](int64_t low, int64_t high) { return low + int64_t(random() % uint32_t(high - low + 1)); };
+  auto oneIn = [&](int n) { return random() % n == 0; };
+  if (oneIn(3))
+    array.weightRingBytes = std::max<int64_t>(4096, 48 * array.ringWordBytes());
+  SystolicNet net(array, seed);
+  bool image = oneIn(3);
+  int64_t channels = image ? between(1, 4) : between(1, 70);
+  int x = net.input(between(1, 2), channels, between(3, 20), between(3, 20),
+                    image ? (oneIn(2) ? DramLayout::Nhwc : DramLayout::Nchw) : DramLayout::Blocked, oneIn(2));
+  bool mayStream = !image;
+  for (int64_t left = between(1, 4); left > 0; --left) {
+    const Operand in = net.maps[x].operand;
+    ConvOptions o;
+    o.kernelHeight = between(1, std::min<int64_t>(5, in.height));
+    o.kernelWidth = oneIn(3) ? between(1, std::min<int64_t>(5, in.width)) : std::min(o.kernelHeight, in.width);
+    o.stride = between(1, 3);
+    o.dilation = image || oneIn(2) ? 1 : between(1, 2);
+    o.pad = between(0, 2);
+    auto fits = [&](int64_t size, int64_t kernel) {
+      return size + (kernel > 1 ? 2 * o.pad : 0) >= (kernel - 1) * o.dilation + 1;
+    };
+    if (!fits(in.height, o.kernelHeight) || !fits(in.width, o.kernelWidth))
+      o.dilation = o.kernelHeight = o.kernelWidth = 1;
+    o.out = between(1, 80);
+    if (!in.packed && oneIn(4)) {
+      o.groups = o.out = in.channels;
+      o.stride = std::min<int64_t>(o.stride, 2);
+    } else if (!in.packed && in.channels % 2 == 0 && oneIn(4)) {
+      o.groups = 2;
+      o.out += o.out % 2;
+    }
+    o.prelu = oneIn(2);
+    o.table1 = oneIn(4);
+    o.wide = oneIn(5);
+    bool samesize = o.stride == 1 && o.kernelHeight == 1 && o.kernelWidth == 1 && !in.packed;
+    // K = 8: a residual needs the weights of two blocks in the ring at once.
+    if (samesize && o.groups == 1 && oneIn(2) && (array.channels >= 16 || !o.wide)) {
+      o.out = in.channels;
+      o.residual = x;
+      o.swap = oneIn(2);
+      o.table2 = oneIn(3);
+    }
+    if (oneIn(2))
+      o.tileRows = between(1, 6);
+    if (oneIn(3)) {
+      o.tileChannels = 16 * between(1, 3);
+      o.channelsOutermost = oneIn(2);
+    }
+    if (in.samples > 1 && mayStream && oneIn(3))
+      o.tileSamples = 1;
+    if (mayStream && o.tileRows && o.residual < 0 && oneIn(2)) {
+      net.stream(x, (o.tileRows - 1) * o.stride + (o.kernelHeight - 1) * o.dilation + 1 + between(0, 4));
+      ++streams;
+    }
+    bool streamedOut = o.tileRows && oneIn(2);
+    if (o.tileSamples && !streamedOut)
+      o.tileSamples = 0;
+    x = net.conv(x, o);
+    if (streamedOut && left > 1) {
+      net.stream(x, std::max<int64_t>(o.tileRows + between(0, 4), net.maps[x].operand.height));
+      mayStream = true;
+      ++streams;
+    } else {
+      mayStream = false;
+    }
+    image = false;
+    if (oneIn(3) && left > 1 && net.maps[x].operand.height >= 3 && net.maps[x].operand.width >= 3) {
+      x = oneIn(2) ? net.maxPool(x, 3, between(1, 2), 1, between(0, 3))
+                   : net.averagePool(x, 2, between(1, 2), 1, oneIn(2));
+      mayStream = false;
+    }
+  }
+  net.output(x);
+  return net.check();
+}
+
+TEST_P(Programs, RandomNetworks) {
+  int streams = 0;
+  for (uint32_t seed = 1; seed <= 100; ++seed)
+    EXPECT_EQ(randomNet(array, seed, streams), "") << "seed " << seed;
+  EXPECT_GT(streams, 5);
+}
+
 INSTANTIATE_TEST_SUITE_P(Arrays, Programs, ::testing::Values("4x16x4", "16x16x1", "8x8x4", "1x16x16", "1x256x1"),
                          [](const auto &info) { return "array" + std::string(info.param); });
 
