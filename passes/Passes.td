@@ -106,4 +106,19 @@ def FormLayersPass : TilePass<"form-layers"> {
   let options = [Option<"target", "target", "std::string", /*default=*/"\"systolic\"", "target, NAME[:CONFIG]">];
 }
 
+def ChooseTilesPass : TilePass<"choose-tiles"> {
+  let summary = "tile sizes, loop order and residence of every layer, by the target's cost model";
+  let description = [{
+    Sets `tiling` and `estimate` of every layer. Where the target's buffers are placed by the compiler, also decides which
+    maps stay on chip, which are streamed through DRAM, and how many rows each ring holds (placements without addresses);
+    pairs of layers between which a large map would pass become a `tile.group`.
+  }];
+  let options = [Option<"target", "target", "std::string", "\"systolic\"", "target, NAME[:CONFIG]">];
+}
+
+def PlaceBuffersPass : TilePass<"place-buffers"> {
+  let summary = "addresses of all maps on chip and in DRAM";
+  let options = [Option<"target", "target", "std::string", "\"systolic\"", "target, NAME[:CONFIG]">];
+}
+
 #endif

@@ -13,7 +13,9 @@ static std::map<std::string, TargetFactory> &targets() {
   return all;
 }
 
-void tilewright::registerTarget(llvm::StringRef name, TargetFactory factory) { targets()[name.str()] = std::move(factory); }
+void tilewright::registerTarget(llvm::StringRef name, TargetFactory factory) {
+  targets()[name.str()] = std::move(factory);
+}
 
 std::unique_ptr<TargetDescription> tilewright::createTarget(llvm::StringRef spec) {
   auto [name, configuration] = spec.split(':');

@@ -1,7 +1,7 @@
 //===- TargetDescription.h - what tiling and fusion ask of a target -*- C++ -*-===//
 //
-// form-layers, fuse-layers, choose-tiles and place-buffers serve every device through this interface; none of them names
-// a target or a root. A back end implements it and registers a factory under its name; the passes' option
+// form-layers, fuse-layers, choose-tiles and place-buffers serve every device through this interface; none of them
+// names a target or a root. A back end implements it and registers a factory under its name; the passes' option
 // `target=NAME[:CONFIG]` selects one ("systolic:4x16x4", "gpu:h200").
 //
 //===----------------------------------------------------------------------===//
@@ -78,6 +78,16 @@ public:
   virtual int64_t weightBytes(tile::TileRootInterface root, int64_t channels) const = 0;
   /// Bytes of a map of this shape [n, c, h, w] on chip.
   virtual int64_t mapBytes(llvm::ArrayRef<int64_t> shape, mlir::Type element) const = 0;
+  /// True when place-buffers gives every map an address on chip; otherwise tiles alone are chosen, and the back end
+  /// stages them itself.
+  virtual bool placesBuffers() const = 0;
+  /// Channels that share one word of the maps' memory, and that word's bytes: the unit of #tile.placement's addresses.
+  virtual int64_t channelWord() const { return 1; }
+  virtual int64_t wordBytes() const { return 1; }
+  /// Bytes of a row of a packed image.
+  virtual int64_t packedRowBytes(int64_t width, int64_t channels) const { return width * channels; }
+  /// Outputs of one tile whose sums the device can hold at once.
+  virtual int64_t maxSums() const { return INT64_MAX; }
   /// Channels that a channel tile must be a multiple of.
   virtual int64_t channelGranule(tile::TileRootInterface root) const = 0;
   virtual CostEstimate estimate(tile::TileRootInterface root, const TileChoice &choice) const = 0;
@@ -86,8 +96,8 @@ public:
 using TargetFactory = std::function<std::unique_ptr<TargetDescription>(llvm::StringRef configuration)>;
 /// Registers (or replaces) the target `name`; called once by the back end's register function.
 void registerTarget(llvm::StringRef name, TargetFactory factory);
-/// The target "NAME" or "NAME:CONFIG". Throws Error for an unknown name, listing the known ones, or what the target says
-/// about its configuration.
+/// The target "NAME" or "NAME:CONFIG". Throws Error for an unknown name, listing the known ones, or what the target
+/// says about its configuration.
 std::unique_ptr<TargetDescription> createTarget(llvm::StringRef spec);
 
 } // namespace tilewright

@@ -1,7 +1,8 @@
 //===- CudaTarget.cpp - a GPU as tiling and fusion see it -----------------===//
 //
 // A block of threads computes one tile: its operands pass through shared memory, its sums stay in registers. Capacities
-// and rates are those of one streaming multiprocessor and its share of the memory bandwidth (vendor's data sheet, sm_90).
+// and rates are those of one streaming multiprocessor and its share of the memory bandwidth (vendor's data sheet,
+// sm_90).
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,7 +55,7 @@ public:
   bool canInterleave(TileRootInterface, TileRootInterface) const override { return true; }
   std::string unit(TileRootInterface root) const override {
     return isa<ContractionOp>(root.getOperation()) && !root.getOperandType(0).getElementType().isF32() ? "tensor_core"
-                                                                                                      : "simt";
+                                                                                                       : "simt";
   }
   /// Weights of a stage: `channels` rows of one reduction slice, double-buffered.
   int64_t weightBytes(TileRootInterface root, int64_t channels) const override {
@@ -69,7 +70,12 @@ public:
       bytes *= extent;
     return bytes;
   }
+  bool placesBuffers() const override { return false; }
+  /// Half of the register file: 64 K registers of a multiprocessor.
+  int64_t maxSums() const override { return 32768; }
   int64_t channelGranule(TileRootInterface root) const override {
+    if (isa<NormalizeOp>(root.getOperation())) // one block of threads sees a whole row
+      return root.getIterationSpace().channels;
     return brick(unit(root), root.getOperandType(0).getElementType()).channels;
   }
   CostEstimate estimate(TileRootInterface root, const TileChoice &choice) const override;
@@ -84,7 +90,8 @@ CostEstimate CudaTarget::estimate(TileRootInterface root, const TileChoice &choi
   for (auto [extent, size] : llvm::zip_equal(space.parallel(), choice.sizes))
     tiles *= ceilDiv(extent, size);
   int64_t pixels = choice.sizes[0] * choice.sizes[3] * choice.sizes[4], channels = choice.sizes[1] * choice.sizes[2];
-  int64_t padded = ceilDiv(pixels, native.pixels) * native.pixels * ceilDiv(channels, native.channels) * native.channels;
+  int64_t padded =
+      ceilDiv(pixels, native.pixels) * native.pixels * ceilDiv(channels, native.channels) * native.channels;
   int64_t reduction = ceilDiv(std::max<int64_t>(space.reductionSize(), 1), native.reduction) * native.reduction;
   int64_t perTile = ceilDiv(padded * reduction, std::max<int64_t>(peakMacs(element) / multiprocessors, 1));
   cost.computeCycles = ceilDiv(tiles, multiprocessors) * perTile;
@@ -95,7 +102,7 @@ CostEstimate CudaTarget::estimate(TileRootInterface root, const TileChoice &choi
   cost.dramBytes = choice.mapBytes + weights;
   int64_t memory = static_cast<int64_t>(std::ceil(static_cast<double>(cost.dramBytes) / bytesPerCycle()));
   cost.cycles = std::max(cost.computeCycles, memory);
-  cost.bound = memory > cost.computeCycles                             ? "memory"
+  cost.bound = memory > cost.computeCycles                       ? "memory"
                : cost.idealCycles * 10 >= cost.computeCycles * 9 ? "compute"
                                                                  : "mapping";
   return cost;

@@ -84,6 +84,10 @@ public:
   int64_t mapBytes(ArrayRef<int64_t> shape, Type) const override {
     return shape[0] * ceilDiv(shape[1], 16) * shape[2] * shape[3] * 16;
   }
+  bool placesBuffers() const override { return true; }
+  int64_t channelWord() const override { return 16; }
+  int64_t wordBytes() const override { return 16; }
+  int64_t packedRowBytes(int64_t width, int64_t channels) const override { return ceilDiv(width * channels, 16) * 16; }
   int64_t channelGranule(TileRootInterface root) const override {
     // Channel tiles of results begin at whole words.
     return root.getWeightsOperand() ? std::max<int64_t>(config.channels, 16) : 16;

@@ -1,7 +1,7 @@
 //===- FormConvolution.cpp - Conv and BatchNormalization to layers --------===//
 //
-// Also home of the arithmetic that every contraction shares (see docs/accelerator.md, "Epilogue"): zero points folded into
-// weights and bias, the multiplier in float32 in onnxruntime's order, the proof that int32 does not overflow.
+// Also home of the arithmetic that every contraction shares (see docs/accelerator.md, "Epilogue"): zero points folded
+// into weights and bias, the multiplier in float32 in onnxruntime's order, the proof that int32 does not overflow.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,7 +64,8 @@ Formed layers::buildContraction(LayerFormer &former, const LayerPattern &pattern
   bool narrow = low >= -128 && high <= 127;
   std::vector<char> bytes(parts.weights.size() * (narrow ? 1 : 2));
   for (size_t i = 0; i < parts.weights.size(); ++i) {
-    std::memcpy(bytes.data() + i * (narrow ? 1 : 2), &parts.weights[i], narrow ? 1 : 2); // little-endian: the low byte first
+    std::memcpy(bytes.data() + i * (narrow ? 1 : 2), &parts.weights[i],
+                narrow ? 1 : 2); // little-endian: the low byte first
   }
   Type weightElement = builder.getIntegerType(narrow ? 8 : 16);
 
@@ -233,7 +234,8 @@ Formed layers::formBatchNorm(LayerFormer &former, const LayerPattern &pattern) {
     return refuse("its input's layout cannot be read with strides");
   auto shape = cast<RankedTensorType>(parts.input.getType()).getShape();
   int64_t channels = shape[1];
-  // Depthwise 1x1: the largest int8 weight, with the channel's factor as its scale, so that the bias is resolved finely.
+  // Depthwise 1x1: the largest int8 weight, with the channel's factor as its scale, so that the bias is resolved
+  // finely.
   SmallVector<double> offsets;
   float epsilon = norm.floatAttr("epsilon", 1e-5f);
   for (int64_t k = 0; k < channels; ++k) {

@@ -33,7 +33,8 @@ static std::optional<Activation> constantOperand(LayerFormer &former, Value real
   Activation result;
   result.view = View::whole(former.constant(type, bytes, real.getLoc()));
   Builder &builder = former.builder;
-  result.quant = tile::QuantAttr::get(builder.getContext(), builder.getF32FloatAttr(constant->scales[0]), constant->zeroPoints[0]);
+  result.quant =
+      tile::QuantAttr::get(builder.getContext(), builder.getF32FloatAttr(constant->scales[0]), constant->zeroPoints[0]);
   return result;
 }
 
@@ -118,7 +119,8 @@ Formed layers::formTable(LayerFormer &former, const LayerPattern &pattern) {
   return {rescale(former, pattern, map, *input, table), layout->order, {}};
 }
 
-Value layers::rescale(LayerFormer &former, const LayerPattern &pattern, Value map, const Activation &input, ElementsAttr table) {
+Value layers::rescale(LayerFormer &former, const LayerPattern &pattern, Value map, const Activation &input,
+                      ElementsAttr table) {
   OpBuilder &builder = former.builder;
   Location loc = pattern.quantize->getLoc();
   OperationState state(loc, tile::ElementwiseOp::getOperationName());

@@ -1,8 +1,8 @@
 //===- FormMatMul.cpp - MatMul and Gemm with constant weights to layers ---===//
 //
-// [.., K] x [K, O] + bias. When the activation comes from the device, the matrix product is taken on its map as it lies: K
-// over the channels is a 1x1 window, K over channels and rows or columns (Flatten, also behind a Transpose) a window as
-// large as the map, with the weights' rows in the map's order. No data moves.
+// [.., K] x [K, O] + bias. When the activation comes from the device, the matrix product is taken on its map as it
+// lies: K over the channels is a 1x1 window, K over channels and rows or columns (Flatten, also behind a Transpose) a
+// window as large as the map, with the weights' rows in the map's order. No data moves.
 //
 //===----------------------------------------------------------------------===//
 

@@ -34,7 +34,8 @@ static std::optional<MapLayout> layoutAlong(ArrayRef<int64_t> extents, int64_t a
   return std::nullopt;
 }
 
-/// The layout of `input` in which its tensor's dimension `axis` is exactly the channels: as it lies on the device if so.
+/// The layout of `input` in which its tensor's dimension `axis` is exactly the channels: as it lies on the device if
+/// so.
 static std::optional<MapLayout> channelLayout(LayerFormer &former, const Activation &input, ArrayRef<int64_t> extents,
                                               int64_t axis) {
   if (former.deviceSource(input))

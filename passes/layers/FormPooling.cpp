@@ -23,8 +23,8 @@ static bool maximumEpilogue(LayerFormer &former, const LayerPattern &pattern, co
 }
 
 /// Epilogue of an average over `count` elements; a message when it cannot be.
-static std::string averageEpilogue(LayerFormer &former, const LayerPattern &pattern, const Activation &input, int64_t count,
-                                   Block *block) {
+static std::string averageEpilogue(LayerFormer &former, const LayerPattern &pattern, const Activation &input,
+                                   int64_t count, Block *block) {
   Clamps clamps;
   if (std::string problem = former.readActivations(pattern, 1, 1, clamps); !problem.empty())
     return problem;
@@ -85,7 +85,8 @@ Formed layers::formPool(LayerFormer &former, const LayerPattern &pattern) {
   state.addTypes(former.mapType({mapShape[0], mapShape[1], outShape.size() == 4 ? outShape[2] : 1, outShape.back()},
                                 pattern.element()));
   former.describe(state, pattern, {input->quant});
-  state.addAttribute("kind", tile::PoolKindAttr::get(builder.getContext(), average ? tile::PoolKind::Sum : tile::PoolKind::Max));
+  state.addAttribute(
+      "kind", tile::PoolKindAttr::get(builder.getContext(), average ? tile::PoolKind::Sum : tile::PoolKind::Max));
   state.addAttribute("kernel", builder.getDenseI64ArrayAttr(window.kernel));
   state.addAttribute("strides", builder.getDenseI64ArrayAttr(window.strides));
   state.addAttribute("dilations", builder.getDenseI64ArrayAttr(window.dilations));
@@ -173,7 +174,8 @@ Formed layers::formGlobalPool(LayerFormer &former, const LayerPattern &pattern) 
   state.addOperands(map);
   state.addTypes(former.mapType(outShape, pattern.element()));
   former.describe(state, pattern, {input->quant});
-  state.addAttribute("kind", tile::PoolKindAttr::get(builder.getContext(), average ? tile::PoolKind::Sum : tile::PoolKind::Max));
+  state.addAttribute(
+      "kind", tile::PoolKindAttr::get(builder.getContext(), average ? tile::PoolKind::Sum : tile::PoolKind::Max));
   state.addAttribute("dims", builder.getDenseI64ArrayAttr(dims));
   OpBuilder::InsertionGuard guard(builder);
   if (average) {

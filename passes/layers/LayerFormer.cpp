@@ -32,7 +32,9 @@ static bool isActivation(onnx::NodeOp node) {
   return node.getDomain().empty() && (node.is("Relu") || node.is("Clip") || node.is("LeakyRelu") || node.is("PRelu"));
 }
 
-static bool isContraction(onnx::NodeOp node) { return node && (node.is("MatMul") || node.is("Gemm") || node.is("Conv")); }
+static bool isContraction(onnx::NodeOp node) {
+  return node && (node.is("MatMul") || node.is("Gemm") || node.is("Conv"));
+}
 
 RankedTensorType LayerPattern::rootType() const { return cast<RankedTensorType>(rootValue().getType()); }
 
@@ -95,7 +97,8 @@ bool LayerFormer::formLayout(const LayerPattern &pattern) {
   builder.setInsertionPoint(quantize);
   Value value = dequantize.input(0);
   for (onnx::NodeOp node : pattern.layout) {
-    auto result = RankedTensorType::get(cast<RankedTensorType>(node.getResult(0).getType()).getShape(), pattern.element());
+    auto result =
+        RankedTensorType::get(cast<RankedTensorType>(node.getResult(0).getType()).getShape(), pattern.element());
     Operation *copy = builder.clone(*node.getOperation());
     copy->setOperand(0, value);
     copy->getResult(0).setType(result);
@@ -139,7 +142,7 @@ bool LayerFormer::form(onnx::NodeOp quantize) {
       reason = "the layout operators behind it cannot be read with strides";
   }
   if (!formed.map || !reason.empty()) {
-    onnx::NodeOp named = pattern->root ? pattern->root
+    onnx::NodeOp named = pattern->root                   ? pattern->root
                          : !pattern->activations.empty() ? pattern->activations.back()
                                                          : pattern->quantize;
     if (!reason.empty())
@@ -163,7 +166,8 @@ Value LayerFormer::constant(RankedTensorType type, ArrayRef<char> bytes, Locatio
   return onnx::ConstantOp::create(builder, loc, onnx::makeConstant(type, bytes));
 }
 
-std::string LayerFormer::readActivations(const LayerPattern &pattern, int64_t channelAxis, int64_t channels, Clamps &clamps) {
+std::string LayerFormer::readActivations(const LayerPattern &pattern, int64_t channelAxis, int64_t channels,
+                                         Clamps &clamps) {
   int64_t zero = tile::toDevice(pattern.element(), pattern.quant.getZeroPoint());
   auto clamp = [&](int64_t low, int64_t high) {
     clamps.low = std::min(std::max(clamps.low, low), high);

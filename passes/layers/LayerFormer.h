@@ -1,8 +1,9 @@
 //===- LayerFormer.h - forms tile layers from quantized onnx patterns -*- C++ -*-===//
 //
-// A pattern ends in a QuantizeLinear. Seen from there upward: layout operators, activations (Relu, Clip, ...), the root, its
-// dequantized operands. `LayerPattern` is that description; one function per operator family (Form*.cpp) makes the layer from
-// it, and finish() connects it. What is refused stays as it was, and the reason goes on the root's node.
+// A pattern ends in a QuantizeLinear. Seen from there upward: layout operators, activations (Relu, Clip, ...), the
+// root, its dequantized operands. `LayerPattern` is that description; one function per operator family (Form*.cpp)
+// makes the layer from it, and finish() connects it. What is refused stays as it was, and the reason goes on the root's
+// node.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,14 +21,14 @@ namespace tilewright::layers {
 inline constexpr llvm::StringLiteral kHostReasonAttr = "tile.host_reason";
 
 struct LayerPattern {
-  onnx::NodeOp quantize;                              ///< the QuantizeLinear at the end
-  llvm::SmallVector<onnx::NodeOp> layout;             ///< layout operators after the root, in the order they apply
-  llvm::SmallVector<onnx::NodeOp> activations;        ///< after the root, in the order they apply
-  onnx::NodeOp bias;                                  ///< Add of a constant to the root's result, before the activations
-  mlir::Value biasValue;                              ///< that constant (float)
-  onnx::NodeOp root;                                  ///< null when the chain ends at a DequantizeLinear
-  tile::QuantAttr quant;                              ///< of the result
-  mlir::RankedTensorType type;                        ///< of the quantized result
+  onnx::NodeOp quantize;                       ///< the QuantizeLinear at the end
+  llvm::SmallVector<onnx::NodeOp> layout;      ///< layout operators after the root, in the order they apply
+  llvm::SmallVector<onnx::NodeOp> activations; ///< after the root, in the order they apply
+  onnx::NodeOp bias;                           ///< Add of a constant to the root's result, before the activations
+  mlir::Value biasValue;                       ///< that constant (float)
+  onnx::NodeOp root;                           ///< null when the chain ends at a DequantizeLinear
+  tile::QuantAttr quant;                       ///< of the result
+  mlir::RankedTensorType type;                 ///< of the quantized result
 
   mlir::Type element() const { return type.getElementType(); }
   /// What the root and its activations compute: the float value before the layout operators.
@@ -73,8 +74,8 @@ public:
   /// An activation [N, C, ...] of rank 2 to 4 as a map; rank 3 has height 1, missing extents are 1. Null when its
   /// dimensions are not strided.
   mlir::Value toImage(const Activation &input);
-  /// How the activation's tensor lies (or, from the host, will lie) in a map, and the activation in a given layout (null
-  /// when it cannot be read so).
+  /// How the activation's tensor lies (or, from the host, will lie) in a map, and the activation in a given layout
+  /// (null when it cannot be read so).
   std::optional<MapLayout> layoutOf(const Activation &input);
   mlir::Value toLayout(const Activation &input, const MapLayout &layout);
   /// The map behind the activation when it comes from the device, with the strides of its from_map.
@@ -85,8 +86,8 @@ public:
     return onnx::makeConstant(type, {reinterpret_cast<const char *>(values.data()), values.size() * sizeof(T)});
   }
 
-  /// Reads the activations as clamps (and slopes, for roots with requantization per channel); a message when one is not of
-  /// that kind. `channelAxis`: which dimension of the root's result the channels are.
+  /// Reads the activations as clamps (and slopes, for roots with requantization per channel); a message when one is not
+  /// of that kind. `channelAxis`: which dimension of the root's result the channels are.
   std::string readActivations(const LayerPattern &pattern, int64_t channelAxis, int64_t channels, Clamps &clamps);
   /// Adds an epilogue block for a root with this accumulator to `state` and positions the builder in it.
   mlir::Block *beginEpilogue(mlir::OperationState &state, mlir::TypeRange arguments);
@@ -99,7 +100,8 @@ public:
 private:
   std::optional<LayerPattern> match(onnx::NodeOp quantize);
   Formed dispatch(const LayerPattern &pattern);
-  /// A QuantizeLinear that undoes its DequantizeLinear, with layout operators between: becomes those operators on integers.
+  /// A QuantizeLinear that undoes its DequantizeLinear, with layout operators between: becomes those operators on
+  /// integers.
   bool formLayout(const LayerPattern &pattern);
 };
 
@@ -114,11 +116,13 @@ Formed formTable(LayerFormer &former, const LayerPattern &pattern);
 Formed formConcat(LayerFormer &former, const LayerPattern &pattern);
 Formed formSlice(LayerFormer &former, const LayerPattern &pattern);
 
-/// The float value of which `value` is a unary function, by operators that UnaryTable.cpp knows: `source`, an activation.
+/// The float value of which `value` is a unary function, by operators that UnaryTable.cpp knows: `source`, an
+/// activation.
 bool unarySource(mlir::Value value, mlir::Value &source);
 /// That function with both quantizations as a table of the device (256 entries of i8); null for an operator that is not
 /// known or a result that is not a number. The second form only changes the quantization.
-mlir::ElementsAttr unaryTable(LayerFormer &former, const LayerPattern &pattern, mlir::Value source, const Activation &input);
+mlir::ElementsAttr unaryTable(LayerFormer &former, const LayerPattern &pattern, mlir::Value source,
+                              const Activation &input);
 mlir::ElementsAttr unaryTable(LayerFormer &former, tile::QuantAttr to, const Activation &input, mlir::Type element);
 /// A layer that passes `map` through `table`.
 mlir::Value rescale(LayerFormer &former, const LayerPattern &pattern, mlir::Value map, const Activation &input,

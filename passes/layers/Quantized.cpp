@@ -85,7 +85,8 @@ std::optional<QuantizedConstant> layers::quantizedConstant(Value real) {
   ElementsAttr elements = onnx::constantValue(node.input(0));
   if (!elements || !isa<IntegerType>(elements.getElementType()))
     return std::nullopt;
-  QuantizedConstant constant{cast<RankedTensorType>(elements.getShapedType()), onnx::ConstantBytes(elements), {}, {}, 0, {node}};
+  QuantizedConstant constant{
+      cast<RankedTensorType>(elements.getShapedType()), onnx::ConstantBytes(elements), {}, {}, 0, {node}};
   std::optional<SmallVector<double>> scales = onnx::floats(onnx::constantValue(node.input(1)));
   if (!scales || scales->empty())
     return std::nullopt;
@@ -127,7 +128,12 @@ std::optional<SmallVector<float>> layers::realConstant(Value real, int64_t limit
     inner *= constant->type.getDimSize(d);
   SmallVector<float> result;
   for (int64_t i = 0; i < constant->type.getNumElements(); ++i) {
-    int64_t channel = constant->type.getRank() ? (i / inner) % std::max<int64_t>(constant->type.getDimSize(std::min<int64_t>(constant->axis, constant->type.getRank() - 1)), 1) : 0;
+    int64_t channel =
+        constant->type.getRank()
+            ? (i / inner) %
+                  std::max<int64_t>(
+                      constant->type.getDimSize(std::min<int64_t>(constant->axis, constant->type.getRank() - 1)), 1)
+            : 0;
     result.push_back(static_cast<float>(constant->at(i) - constant->zeroPoint(channel)) * constant->scale(channel));
   }
   return result;

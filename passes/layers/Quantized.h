@@ -1,7 +1,7 @@
 //===- Quantized.h - reading quantized tensors from QDQ form ----*- C++ -*-===//
 //
-// A quantized activation is a float value that DequantizeLinear (per tensor, constant parameters) makes from an 8-bit one,
-// possibly behind layout operators; a quantized constant is DequantizeLinear of a constant.
+// A quantized activation is a float value that DequantizeLinear (per tensor, constant parameters) makes from an 8-bit
+// one, possibly behind layout operators; a quantized constant is DequantizeLinear of a constant.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,10 +46,12 @@ std::optional<QuantizedConstant> quantizedConstant(mlir::Value real);
 /// Values of a float constant or of the dequantization of a constant (per tensor or axis), row-major.
 std::optional<llvm::SmallVector<float>> realConstant(mlir::Value real, int64_t limit = 1 << 22);
 
-/// The per-tensor quantization that `node` (QuantizeLinear or DequantizeLinear) applies, for integers of type `element`.
+/// The per-tensor quantization that `node` (QuantizeLinear or DequantizeLinear) applies, for integers of type
+/// `element`.
 tile::QuantAttr perTensorQuant(onnx::NodeOp node, mlir::Type element);
 
-/// Half to even, saturated to the range of `element`, zero point added: QuantizeLinear of one value. In the model's domain.
+/// Half to even, saturated to the range of `element`, zero point added: QuantizeLinear of one value. In the model's
+/// domain.
 int64_t quantize(float value, tile::QuantAttr quant, mlir::Type element);
 
 } // namespace tilewright::layers

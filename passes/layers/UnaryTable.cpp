@@ -1,7 +1,7 @@
 //===- UnaryTable.cpp - unary functions of 8-bit values as tables ---------===//
 //
-// Whatever float operators stand between one dequantized activation and a QuantizeLinear, as long as each element of the
-// result depends on the same element of the input alone: the 256 results are computed here, in float32, operator by
+// Whatever float operators stand between one dequantized activation and a QuantizeLinear, as long as each element of
+// the result depends on the same element of the input alone: the 256 results are computed here, in float32, operator by
 // operator as the model says.
 //
 //===----------------------------------------------------------------------===//
@@ -28,20 +28,24 @@ const llvm::StringMap<Unary> &unaryFunctions() {
       {"Relu", [](float x, onnx::NodeOp) { return x < 0 ? 0.0f : x; }},
       {"LeakyRelu", [](float x, onnx::NodeOp n) { return x < 0 ? n.floatAttr("alpha", 0.01f) * x : x; }},
       {"Elu", [](float x, onnx::NodeOp n) { return x < 0 ? n.floatAttr("alpha", 1.0f) * std::expm1(x) : x; }},
-      {"Selu", [](float x, onnx::NodeOp n) {
-         float alpha = n.floatAttr("alpha", 1.67326319217681884765625f), gamma = n.floatAttr("gamma", 1.05070102214813232421875f);
+      {"Selu",
+       [](float x, onnx::NodeOp n) {
+         float alpha = n.floatAttr("alpha", 1.67326319217681884765625f),
+               gamma = n.floatAttr("gamma", 1.05070102214813232421875f);
          return gamma * (x <= 0 ? alpha * std::expm1(x) : x);
        }},
       {"Sigmoid", [](float x, onnx::NodeOp) { return static_cast<float>(1.0 / (1.0 + std::exp(-double(x)))); }},
       {"Tanh", [](float x, onnx::NodeOp) { return std::tanh(x); }},
-      {"HardSigmoid", [](float x, onnx::NodeOp n) {
+      {"HardSigmoid",
+       [](float x, onnx::NodeOp n) {
          return std::max(0.0f, std::min(1.0f, n.floatAttr("alpha", 0.2f) * x + n.floatAttr("beta", 0.5f)));
        }},
       {"HardSwish", [](float x, onnx::NodeOp) { return x * std::max(0.0f, std::min(1.0f, x / 6.0f + 0.5f)); }},
       {"Softplus", [](float x, onnx::NodeOp) { return x > 20 ? x : std::log1p(std::exp(x)); }},
       {"Softsign", [](float x, onnx::NodeOp) { return x / (1 + std::abs(x)); }},
       {"Mish", [](float x, onnx::NodeOp) { return x * std::tanh(x > 20 ? x : std::log1p(std::exp(x))); }},
-      {"Gelu", [](float x, onnx::NodeOp n) {
+      {"Gelu",
+       [](float x, onnx::NodeOp n) {
          if (n.stringAttr("approximate", "none") == "tanh")
            return 0.5f * x * (1 + std::tanh(0.7978845608f * (x + 0.044715f * x * x * x)));
          return 0.5f * x * (1 + std::erf(x * 0.70710678118f));
@@ -172,7 +176,8 @@ static ElementsAttr quantizedTable(LayerFormer &former, const Column &values, ti
   return former.elements<int8_t>(former.builder.getIntegerType(8), table);
 }
 
-ElementsAttr layers::unaryTable(LayerFormer &former, const LayerPattern &pattern, Value source, const Activation &input) {
+ElementsAttr layers::unaryTable(LayerFormer &former, const LayerPattern &pattern, Value source,
+                                const Activation &input) {
   llvm::DenseMap<Value, Column> done;
   if (!evaluate(pattern.rootValue(), source, inputValues(input), done))
     return nullptr;

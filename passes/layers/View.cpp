@@ -82,8 +82,8 @@ bool View::reshape(ArrayRef<int64_t> shape) {
 }
 
 bool layers::isLayoutNode(onnx::NodeOp node) {
-  return node.is("Transpose") || node.is("Reshape") || node.is("Flatten") || node.is("Squeeze") || node.is("Unsqueeze") ||
-         node.is("Identity");
+  return node.is("Transpose") || node.is("Reshape") || node.is("Flatten") || node.is("Squeeze") ||
+         node.is("Unsqueeze") || node.is("Identity");
 }
 
 bool View::apply(onnx::NodeOp node) {

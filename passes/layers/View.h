@@ -2,8 +2,8 @@
 //
 // Transposes, reshapes, flattenings and the like move no data as long as the result can be read from the original with
 // strides. A View says how: each dimension of the tensor is a list of factors (extent, stride into the row-major base),
-// outermost first. Layer formation reads its operands through views, so that layout operators become strides of to_map or
-// an order of weights.
+// outermost first. Layer formation reads its operands through views, so that layout operators become strides of to_map
+// or an order of weights.
 //
 //===----------------------------------------------------------------------===//
 
