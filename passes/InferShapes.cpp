@@ -9,6 +9,7 @@
 
 #include "dialects/onnx/ConstantData.h"
 #include "passes/NodeName.h"
+#include "passes/fold/Evaluator.h"
 #include "passes/shapes/ShapeTable.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -27,6 +28,8 @@ namespace {
 
 /// Above this a tensor cannot be meant: 2^40 elements.
 constexpr int64_t kMaxElements = int64_t(1) << 40;
+/// Computations that shapes hang on are no larger than this.
+constexpr int64_t kSmallBytes = 1 << 14;
 
 struct InferShapesPass final : tilewright::impl::InferShapesPassBase<InferShapesPass> {
   void runOnOperation() override {
@@ -160,9 +163,25 @@ struct InferShapesPass final : tilewright::impl::InferShapesPassBase<InferShapes
       node->removeAttr(onnx::kShapeAttr);
   }
 
+  /// Small constants that nodes compute from constants are computed now: scales of a Resize, bounds of a Slice.
+  bool foldSmall(onnx::NodeOp node) {
+    fold::Results results = fold::evaluate(node, kSmallBytes);
+    if (results.empty())
+      return false;
+    OpBuilder builder(node);
+    for (auto [result, value] : llvm::zip_equal(node.getResults(), results)) {
+      Value constant = onnx::ConstantOp::create(builder, node.getLoc(), value);
+      facts[constant] = Facts{facts[result].shape, std::nullopt};
+      facts.erase(result);
+      result.replaceAllUsesWith(constant);
+    }
+    node.erase();
+    return true;
+  }
+
   /// Replaces a followed result whose elements are all numbers.
   void becomeConstant(onnx::NodeOp node) {
-    if (node.getNumResults() != 1)
+    if (foldSmall(node) || node.getNumResults() != 1)
       return;
     Value result = node.getResult(0);
     auto type = dyn_cast<RankedTensorType>(result.getType());

@@ -20,6 +20,8 @@ void tilewright::buildOnnxPipeline(OpPassManager &manager) {
     if (round == 0)
       manager.addNestedPass<func::FuncOp>(createQuantizedToQdqPass());
   }
+  manager.addNestedPass<func::FuncOp>(createFoldConstantsPass());
+  manager.addNestedPass<func::FuncOp>(createRecognizeActivationsPass());
   manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   manager.addNestedPass<func::FuncOp>(createCSEPass());
 }

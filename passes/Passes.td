@@ -43,6 +43,29 @@ def QuantizedToQdqPass : Pass<"quantized-to-qdq", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tilewright::onnx::OnnxDialect"];
 }
 
+def RecognizeActivationsPass : Pass<"recognize-activations", "::mlir::func::FuncOp"> {
+  let summary = "replace activations spelled as arithmetic by one node";
+  let description = [{
+    x · clip(x + 3, 0, 6) ÷ 6 becomes HardSwish, clip(a·x + b, 0, c) ÷ c becomes HardSigmoid, and 0.5 · x · (1 + erf(x ÷ √2))
+    becomes Gelu, in any order of factors and whichever constants are multiplied or divided by. Numbers may differ from
+    these by what float32 and rounded literals (0.1666) make of them, so results may differ in the last places.
+  }];
+  let dependentDialects = ["::tilewright::onnx::OnnxDialect"];
+}
+
+def FoldConstantsPass : Pass<"fold-constants", "::mlir::func::FuncOp"> {
+  let summary = "compute nodes whose inputs are all constants";
+  let description = [{
+    Moves of any type, arithmetic, comparisons and functions of float32, float64 and integers, casts, QuantizeLinear, and
+    integer reductions. A result that is not the same everywhere by definition (a float cast out of range, NaN in Max or
+    Relu, division by zero) is left to run time. Views of large constants share their memory.
+  }];
+  let options = [
+    Option<"maxBytes", "max-bytes", "int64_t", "int64_t(1) << 32", "largest inputs and results of one node to compute">,
+  ];
+  let dependentDialects = ["::tilewright::onnx::OnnxDialect"];
+}
+
 def FoldAffinePass : Pass<"fold-affine", "::mlir::func::FuncOp"> {
   let summary = "fold batch normalization and per-channel constants into convolutions and matrix products";
   let description = [{

@@ -47,8 +47,12 @@ static LogicalResult layerNormalization(ShapeContext &context) {
   context.set(0, Dims(*x));
   Dims statistics(x->take_front(*axis));
   statistics.append(x->size() - *axis, context.constant(1));
-  for (unsigned i = 1; i < context.results(); ++i)
+  for (unsigned i = 1; i < context.results(); ++i) {
     context.set(i, statistics);
+    if (!context.resultType(i)) // computed in float unless stash_type says bfloat16
+      context.setType(i, context.node.intAttr("stash_type", 1) == 16 ? Type(BFloat16Type::get(context.symbols.context))
+                                                                     : Type(Float32Type::get(context.symbols.context)));
+  }
   return success();
 }
 
