@@ -8,6 +8,7 @@
 #ifndef TILEWRIGHT_SIM_EXECUTOR_H
 #define TILEWRIGHT_SIM_EXECUTOR_H
 
+#include "backends/systolic/isa/Descriptor.h"
 #include "config/ArrayConfig.h"
 #include "sim/SimulatorAbi.h"
 #include <array>
@@ -69,6 +70,7 @@ struct RunOptions {
   /// golden: what every byte of the scratchpad and the ring holds before the program writes it. A right program's
   /// result does not depend on it.
   uint8_t fill = 0;
+  bool cyclesOnly = false; ///< model: do not compute data
   /// Writes to one word are listed in RunResult::watched; word addresses, UINT64_MAX: none.
   uint64_t watchScratchpad = UINT64_MAX, watchDram = UINT64_MAX;
 };
@@ -97,6 +99,13 @@ public:
 };
 
 std::unique_ptr<Executor> makeGoldenExecutor();
+/// Cycles from the model, data from golden (unless RunOptions::cyclesOnly).
+std::unique_ptr<Executor> makeModelExecutor();
+
+/// The cycle model alone: fills cycles, tail, jobs and DRAM bytes. `program` must be one that the verifier accepts;
+/// what is in memory does not matter.
+void modelCycles(const ArrayConfig &config, std::span<const isa::Descriptor> program, uint64_t programAddress,
+                 const RunOptions &options, RunResult &result);
 
 /// Compares the writes of two runs of one program. Empty if they are the same; otherwise a message naming the first
 /// word (in the order in which golden wrote them) that differs, and the job and layer that wrote it. Runs both again to

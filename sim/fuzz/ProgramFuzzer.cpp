@@ -690,6 +690,7 @@ std::vector<std::string> fuzzPaths(const ArrayConfig &config) {
                                     "dilation",
                                     "execute dense",
                                     "execute packed",
+
                                     "execute reads a row ring",
                                     "load bytes",
                                     "load negative stride",

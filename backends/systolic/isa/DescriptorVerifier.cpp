@@ -153,6 +153,9 @@ void verifyMode(const Execute &job, const ArrayConfig &config) {
     range("packed_channels", job.packedChannels, 1, 4);
     if (window.dilationWidth != 1)
       refuse("mode = packed: window_dilation_width = ", window.dilationWidth, " is not 1");
+    if (window.kernelWidth * job.packedChannels + config.reduction > 128)
+      refuse("mode = packed: a kernel row of ", window.kernelWidth, " x ", job.packedChannels, " bytes is above the ",
+             128 - config.reduction, " bytes that this array buffers");
     break;
   }
   if (job.channelSteps != 1)

@@ -1,0 +1,341 @@
+//===- MemoryUnits.cpp - fetch, load, weights and store in the model ------===//
+
+#include "sim/model/MemoryUnits.h"
+#include "backends/systolic/isa/JobGeometry.h"
+
+namespace tilewright::sim::model {
+
+using namespace isa;
+
+namespace {
+
+/// Words of a burst that begins at `address` and stays within 256 bytes.
+int64_t burstWords(uint64_t address, int64_t left) { return std::min<int64_t>(16 - int64_t(address / 16 % 16), left); }
+
+/// Beats of the bus for `words` words from `address`.
+int64_t beats(const Machine &machine, uint64_t address, int64_t words) {
+  if (machine.busWords == 1)
+    return words;
+  int64_t first = int64_t(address / 16) % machine.busWords;
+  return ceilDiv(first + words, machine.busWords);
+}
+
+/// From a unit's request register to the address on the bus.
+constexpr Time requestToAddress = 2;
+
+} // namespace
+
+// Fetch ---------------------------------------------------------------------------------------------------------------
+
+bool FetchUnit::wantsBurst() const {
+  int64_t total = int64_t(machine.program.size()) * 8 + 64; // it reads ahead past the end
+  return requested < total && requested - used + burstWords(address, 16) <= 64;
+}
+
+Time FetchUnit::dealTime() {
+  if (ended())
+    return never;
+  // Eight words, one per cycle from when they are there.
+  int64_t need = int64_t(index + 1) * 8;
+  Time collected = never;
+  for (const auto &[words, time] : arrived)
+    if (words >= need) {
+      collected = std::max(time + Machine::beatToUse, collectFrom) + 1;
+      collected = std::max(collected, collectFrom + 8);
+      break;
+    }
+  if (collected == never)
+    return never;
+  const Descriptor &descriptor = machine.program[index];
+  if (const auto *sync = std::get_if<Sync>(&descriptor)) {
+    Time hold = machine.waitsHold(*sync);
+    if (hold == never)
+      return never;
+    if (sync->end)
+      for (size_t q = 0; q < queueCount; ++q) {
+        if (!machine.queues[q].empty() || machine.completed[q].size() != machine.taken[q].size())
+          return never;
+        if (!machine.completed[q].empty())
+          hold = std::max(hold, machine.completed[q].back());
+      }
+    return std::max(collected, hold);
+  }
+  size_t queue = queueOf(opcode(descriptor));
+  size_t waiting = machine.queues[queue].size();
+  // One descriptor stands in the head register beside the queue.
+  if (waiting > queueDepth)
+    return never;
+  size_t pushed = machine.taken[queue].size() + waiting;
+  if (pushed > queueDepth)
+    collected = std::max(collected, machine.taken[queue][pushed - queueDepth - 1] + 1);
+  return collected;
+}
+
+Time FetchUnit::next() {
+  Time deal = dealTime();
+  if (wantsBurst() && !ended())
+    return std::min(deal, std::max(request, machine.dram.mayRead(request) ? request : machine.dram.retryAt(request)));
+  return deal;
+}
+
+void FetchUnit::act(Time now) {
+  Time deal = dealTime();
+  if (deal <= now) {
+    const Descriptor &descriptor = machine.program[index];
+    used += 8;
+    ++index;
+    while (!arrived.empty() && arrived.front().first < int64_t(index) * 8)
+      arrived.pop_front();
+    collectFrom = deal;
+    request = std::max(request, deal);
+    if (opcode(descriptor) == Opcode::Sync) {
+      if (std::get<Sync>(descriptor).end)
+        endTime = deal + 2;
+      return;
+    }
+    machine.queues[queueOf(opcode(descriptor))].push_back({uint32_t(index - 1), deal + Machine::queueLatency});
+    return;
+  }
+  if (!machine.dram.mayRead(now)) {
+    request = machine.dram.retryAt(now);
+    return;
+  }
+  int64_t words = burstWords(address, 16);
+  auto [first, last] = machine.dram.read(now + requestToAddress, beats(machine, address, words));
+  machine.result.dramBytes[TilewrightDramFetch] += uint64_t(beats(machine, address, words) * machine.config.busBytes);
+  requested += words;
+  address += uint64_t(words) * 16;
+  arrived.push_back({requested, last});
+  request = now + 1;
+}
+
+// Load ----------------------------------------------------------------------------------------------------------------
+
+Time LoadUnit::next() {
+  if (!asking) {
+    Time offer = machine.offered(queueOf(Opcode::Load), lastTake);
+    return offer == never ? never : std::max(offer, ask);
+  }
+  // Room in the buffer.
+  Time now = ask;
+  int64_t inBuffer = buffered;
+  for (const auto &[time, words] : leaving) {
+    if (inBuffer + 16 <= 256)
+      break;
+    now = std::max(now, time);
+    inBuffer -= words;
+  }
+  return machine.dram.mayRead(now) ? now : std::max(now, machine.dram.retryAt(now));
+}
+
+void LoadUnit::act(Time now) {
+  if (!asking)
+    return takeJob(now);
+  while (!leaving.empty() && leaving.front().first <= now) {
+    buffered -= leaving.front().second;
+    leaving.pop_front();
+  }
+  if (!machine.dram.mayRead(now)) {
+    ask = machine.dram.retryAt(now);
+    return;
+  }
+  bool planar = job.mode == LoadMode::Planar;
+  int64_t streams = planar ? job.planes : 1;
+  int64_t streamBytes = job.mode == LoadMode::Words ? 16 * job.width : job.width;
+  int64_t rowAddress = job.dramAddress + sample * job.dramSampleStride + row * job.dramRowStride +
+                       (planar ? stream : plane) * job.dramPlaneStride;
+  int64_t begin = rowAddress / 16, end = (rowAddress + streamBytes - 1) / 16 + 1; // words
+  int64_t words = burstWords(uint64_t(begin + offset) * 16, end - begin - offset);
+  uint64_t address = uint64_t(begin + offset) * 16;
+  int64_t busBeats = beats(machine, address, words);
+  auto [first, last] = machine.dram.read(now + requestToAddress, busBeats);
+  machine.result.dramBytes[TilewrightDramLoad] += uint64_t(busBeats * machine.config.busBytes);
+  // Into the scratchpad one word per cycle; planar rows when all their planes are there.
+  rowData = std::max(rowData, last);
+  Time out = planar ? std::max(writeFree, rowData + 2) : std::max(writeFree, first + 2);
+  writeFree = std::max(out + Time(words), last + 2);
+  leaving.push_back({writeFree, words});
+  buffered += words;
+  ask = now + 1;
+  offset += words;
+  if (offset < end - begin)
+    return;
+  offset = 0;
+  if (planar && ++stream < streams)
+    return;
+  stream = 0;
+  if (++row < job.rowCount)
+    return;
+  row = 0;
+  if (!planar && ++plane < job.planes)
+    return;
+  plane = 0;
+  if (++sample < job.samples)
+    return;
+  asking = false;
+  ask = now + 2;
+  machine.complete(queueOf(Opcode::Load), descriptor, started, writeFree + 2, writeFree + 4);
+}
+
+void LoadUnit::takeJob(Time now) {
+  descriptor = machine.queues[queueOf(Opcode::Load)].front().descriptor;
+  machine.queues[queueOf(Opcode::Load)].pop_front();
+  machine.taken[queueOf(Opcode::Load)].push_back(now + 1);
+  job = std::get<Load>(machine.program[descriptor]);
+  lastTake = started = now;
+  ask = now + 1;
+  sample = plane = row = stream = offset = 0;
+  asking = true;
+}
+
+// Weights -------------------------------------------------------------------------------------------------------------
+
+/// When the ring has room for so many more 16-byte words; for fewer, `words` is lowered, if nothing will be freed before they
+/// have arrived.
+Time WeightsUnit::roomFor(int64_t &words) {
+  int64_t chunks = machine.config.ringWordBytes() / 16, capacity = machine.config.ringWords() * chunks;
+  auto fits = [&](int64_t freed) { return reserved + words - freed * chunks <= capacity; };
+  if (fits(machine.freedWords))
+    return 0;
+  for (const Machine::Free &free : machine.frees)
+    if (fits(free.words))
+      return free.time + 1;
+  int64_t freed = machine.frees.empty() ? machine.freedWords : machine.frees.back().words;
+  int64_t room = capacity + freed * chunks - reserved;
+  if (room <= 0 || reserved != arrivedChunks)
+    return never;
+  words = room;
+  return machine.frees.empty() ? 0 : machine.frees.back().time + 1;
+}
+
+Time WeightsUnit::next() {
+  if (!running) {
+    while (!receiving.empty() && receiving.size() >= 7 && receiving.front() <= ask)
+      receiving.pop_front();
+    Time offer = machine.offered(queueOf(Opcode::Weights), lastTake);
+    if (offer == never)
+      return never;
+    Time now = std::max(offer, ask);
+    return receiving.size() >= 7 ? std::max(now, receiving.front()) : now;
+  }
+  burst = burstWords(address, left);
+  Time room = job.destination == WeightsDestination::Table ? 0 : roomFor(burst);
+  if (room == never)
+    return never;
+  Time now = std::max(ask, room);
+  return machine.dram.mayRead(now) ? now : std::max(now, machine.dram.retryAt(now));
+}
+
+void WeightsUnit::act(Time now) {
+  if (!running) {
+    while (!receiving.empty() && receiving.front() <= now)
+      receiving.pop_front();
+    std::deque<QueuedJob> &queue = machine.queues[queueOf(Opcode::Weights)];
+    descriptor = queue.front().descriptor;
+    queue.pop_front();
+    machine.taken[queueOf(Opcode::Weights)].push_back(now + 1);
+    job = std::get<Weights>(machine.program[descriptor]);
+    lastTake = started = now;
+    ask = now + 1;
+    address = uint64_t(job.dramAddress);
+    left = job.byteCount / 16;
+    running = true;
+    return;
+  }
+  while (!machine.frees.empty() && machine.frees.front().time <= now) {
+    machine.freedWords = machine.frees.front().words;
+    machine.frees.pop_front();
+  }
+  if (!machine.dram.mayRead(now)) {
+    ask = machine.dram.retryAt(now);
+    return;
+  }
+  int64_t words = burst, busBeats = beats(machine, address, words);
+  auto [first, last] = machine.dram.read(now + requestToAddress, busBeats);
+  machine.result.dramBytes[TilewrightDramWeights] += uint64_t(busBeats * machine.config.busBytes);
+  if (job.destination == WeightsDestination::Ring) {
+    reserved += words;
+    int64_t chunks = machine.config.ringWordBytes() / 16, before = arrivedChunks / chunks;
+    arrivedChunks += words;
+    // Words become visible to the sequencer as their last chunk arrives, at an even pace within the burst.
+    for (int64_t word = before + 1; word * chunks <= arrivedChunks; ++word) {
+      int64_t behind = arrivedChunks - word * chunks;
+      Time time = last - Time(words > 1 ? double(last - first) * double(behind) / double(words - 1) : 0);
+      machine.arrivals.push_back(time + 3);
+    }
+  }
+  address += uint64_t(words) * 16;
+  left -= words;
+  ask = now + 1;
+  if (left == 0) {
+    running = false;
+    receiving.push_back(last + 1);
+    machine.complete(queueOf(Opcode::Weights), descriptor, started, last + 2, last + 4);
+  }
+}
+
+// Store ---------------------------------------------------------------------------------------------------------------
+
+Time StoreUnit::next() {
+  if (!running) {
+    Time offer = machine.offered(queueOf(Opcode::Store), lastTake);
+    return offer == never ? never : std::max(offer, issue);
+  }
+  Time now = issue;
+  int64_t waiting = reserved;
+  for (const auto &[time, words] : leaving) {
+    if (waiting + 16 <= 64)
+      break;
+    now = std::max(now, time);
+    waiting -= words;
+  }
+  return now;
+}
+
+void StoreUnit::act(Time now) {
+  std::deque<QueuedJob> &queue = machine.queues[queueOf(Opcode::Store)];
+  if (!running) {
+    descriptor = queue.front().descriptor;
+    queue.pop_front();
+    machine.taken[queueOf(Opcode::Store)].push_back(now + 1);
+    job = std::get<Store>(machine.program[descriptor]);
+    lastTake = started = now;
+    issue = now + 2;
+    sample = plane = row = done = 0;
+    running = true;
+    return;
+  }
+  while (!leaving.empty() && leaving.front().first <= now) {
+    reserved -= leaving.front().second;
+    leaving.pop_front();
+  }
+  uint64_t address = uint64_t(job.dramAddress + sample * job.dramSampleStride + plane * job.dramPlaneStride +
+                              row * job.dramRowStride + 16 * done);
+  int64_t words = burstWords(address, job.width - done), busBeats = beats(machine, address, words);
+  // Word i is read in cycle now + 1 + i, is in the FIFO two cycles later and on the bus a cycle after that.
+  Time last = 0;
+  for (int64_t i = 0; i < busBeats; ++i)
+    last = machine.dram.write(now + 3 + machine.stretched(now, std::min((i + 1) * machine.busWords, words)));
+  machine.result.dramBytes[TilewrightDramStore] += uint64_t(busBeats * machine.config.busBytes);
+  lastResponse = machine.dram.writeResponse(last);
+  reserved += words;
+  leaving.push_back({last, words});
+  issue = now + machine.stretched(now, words) + 1;
+  done += words;
+  if (done < job.width)
+    return;
+  done = 0;
+  if (++row < job.rowCount)
+    return;
+  row = 0;
+  if (++plane < job.planes)
+    return;
+  plane = 0;
+  if (++sample < job.samples)
+    return;
+  running = false;
+  issue += 2;
+  machine.complete(queueOf(Opcode::Store), descriptor, started, lastResponse + 1, lastResponse + 3);
+}
+
+} // namespace tilewright::sim::model
