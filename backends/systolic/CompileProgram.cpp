@@ -44,7 +44,8 @@ std::vector<ScheduledProgram> systolic::schedulePrograms(const ArrayConfig &arra
     result.outputs = program.outputs;
     result.constantsAddress = alignTo(address, 4096);
     result.programAddress = alignTo(result.constantsAddress + jobs.constants.size(), 4096);
-    address = result.programAddress + schedule.program.size() * isa::descriptorBytes;
+    // The fetch unit may read up to 1 KiB beyond the last descriptor.
+    address = result.programAddress + schedule.program.size() * isa::descriptorBytes + 1024;
     for (isa::Descriptor &descriptor : schedule.program)
       if (auto *weights = std::get_if<isa::Weights>(&descriptor))
         weights->dramAddress += result.constantsAddress;

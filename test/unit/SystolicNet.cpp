@@ -3,9 +3,10 @@
 #include "SystolicNet.h"
 #include "backends/systolic/isa/JobGeometry.h"
 #include "backends/systolic/isa/ProgramVerifier.h"
-#include "sim/Executor.h"
+#include "sim/RtlExecutor.h"
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 using namespace tilewright;
@@ -436,7 +437,23 @@ std::string SystolicNet::runOnGolden(const DeviceProgram &device) {
   sim::RunOptions options;
   options.strict = true;
   options.fill = 0x5A;
-  sim::makeGoldenExecutor()->run(array, memory, device.programAddress, options);
+  std::unique_ptr<sim::Executor> golden = sim::makeGoldenExecutor();
+  if (std::getenv("TILEWRIGHT_TEST_RTL")) {
+    options.collectWrites = true;
+    options.fill = 0;
+    std::vector<uint8_t> before = memory, other = memory;
+    std::unique_ptr<sim::Executor> rtl = sim::makeRtlExecutor();
+    sim::RunResult expected = golden->run(array, memory, device.programAddress, options);
+    sim::RunResult actual = rtl->run(array, other, device.programAddress, options);
+    std::printf("%llu cycles, %llu steps, %lld expected\n", static_cast<unsigned long long>(actual.cycles),
+                static_cast<unsigned long long>(actual.steps()), static_cast<long long>(scheduled.expectedCycles));
+    std::string difference =
+        sim::compareWrites(array, before, device.programAddress, *golden, expected, *rtl, actual, options);
+    if (!difference.empty())
+      return difference;
+  } else {
+    golden->run(array, memory, device.programAddress, options);
+  }
   std::string problem;
   for (int index : outputs) {
     const NetMap &map = maps[index];

@@ -58,7 +58,8 @@ public:
   void ring(int map, int64_t rows) { rings[map] = rows; }
 
   /// Places all maps, schedules, runs golden (strict), in program order and in other orders that
-  /// the waits allow, and compares every output. Empty if right.
+  /// the waits allow, and compares every output. Empty if right. With TILEWRIGHT_TEST_RTL set, the RTL runs too and is
+  /// compared with golden on every word written.
   std::string check();
   /// Of the last check().
   ScheduledProgram scheduled;
