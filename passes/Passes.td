@@ -129,6 +129,20 @@ def FormLayersPass : TilePass<"form-layers"> {
   let options = [Option<"target", "target", "std::string", /*default=*/"\"systolic\"", "target, NAME[:CONFIG]">];
 }
 
+def FuseLayersPass : TilePass<"fuse-layers"> {
+  let summary = "elementwise layers join the epilogue of the layer before them";
+  let options = [Option<"target", "target", "std::string", "\"systolic\"", "target, NAME[:CONFIG]">];
+}
+
+def PartitionPass : TilePass<"partition"> {
+  let summary = "orders host operators and layers into stages and says why each host operator is one";
+  let description = [{
+    Afterwards host operators of a stage come before its layers. A map that a later program reads passes through the host
+    (from_map, Identity, to_map). Every onnx node has `tile.host_reason`.
+  }];
+  let options = [Option<"target", "target", "std::string", "\"systolic\"", "target, NAME[:CONFIG]">];
+}
+
 def ChooseTilesPass : TilePass<"choose-tiles"> {
   let summary = "tile sizes, loop order and residence of every layer, by the target's cost model";
   let description = [{
@@ -141,6 +155,11 @@ def ChooseTilesPass : TilePass<"choose-tiles"> {
 
 def PlaceBuffersPass : TilePass<"place-buffers"> {
   let summary = "addresses of all maps on chip and in DRAM";
+  let options = [Option<"target", "target", "std::string", "\"systolic\"", "target, NAME[:CONFIG]">];
+}
+
+def ExplainPass : TilePass<"explain"> {
+  let summary = "prints the decisions on every layer, and the reason for every host operator, to stderr";
   let options = [Option<"target", "target", "std::string", "\"systolic\"", "target, NAME[:CONFIG]">];
 }
 

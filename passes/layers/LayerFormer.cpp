@@ -1,6 +1,7 @@
 //===- LayerFormer.cpp - forms tile layers from quantized onnx patterns ---===//
 
 #include "passes/layers/LayerFormer.h"
+#include "passes/memory/Segment.h"
 
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/Twine.h"
@@ -120,10 +121,17 @@ bool LayerFormer::form(onnx::NodeOp quantize) {
   builder.setInsertionPoint(quantize);
   Formed formed = dispatch(*pattern);
   std::string reason = formed.reason;
-  if (formed.map)
-    if (auto root = formed.map.getDefiningOp<tile::TileRootInterface>())
+  if (formed.map) {
+    if (auto root = formed.map.getDefiningOp<tile::TileRootInterface>()) {
+      int64_t bytes = memory::minimalFootprint(target, root);
       if (std::optional<std::string> refusal = target.refusal(root))
         reason = *refusal;
+      else if (target.placesBuffers() && bytes > target.mapCapacity())
+        reason = ("its smallest tile, one row, takes " + Twine(bytes) + " bytes on chip, " + target.name() + " has " +
+                  Twine(target.mapCapacity()))
+                     .str();
+    }
+  }
   // Layout operators after the root become strides of from_map.
   SmallVector<int64_t> strides;
   if (formed.map && reason.empty()) {

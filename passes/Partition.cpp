@@ -1,0 +1,143 @@
+//===- Partition.cpp - what runs where, and in which order ----------------===//
+//
+// Orders a function in stages: host operators, then the layers that need no other host operator in between, then the
+// next host operators, and so on, so that each stage's layers are one program. Everything left to the host gets its
+// reason.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Passes.h"
+#include "passes/layers/LayerFormer.h"
+#include "passes/memory/Segment.h"
+
+#include "common/Error.h"
+
+namespace tilewright {
+#define GEN_PASS_DEF_PARTITIONPASS
+#include "passes/Passes.h.inc"
+} // namespace tilewright
+
+using namespace mlir;
+using namespace tilewright;
+using namespace tilewright::memory;
+
+/// Why a node has no layer, when layer formation did not say.
+static std::string reasonFor(onnx::NodeOp node, const TargetDescription &target) {
+  std::string op = node.getQualifiedName();
+  auto reads = [&](auto predicate) { return llvm::any_of(node->getOperands(), predicate); };
+  auto fromNode = [](Value value, StringRef name) {
+    auto producer = value.getDefiningOp<onnx::NodeOp>();
+    return producer && producer.is(name);
+  };
+  if (node.is("QuantizeLinear") || node.is("DequantizeLinear")) {
+    bool enters = llvm::any_of(node->getUsers(), [](Operation *user) { return isa<tile::ToMapOp>(user); });
+    bool leaves = reads([](Value value) { return value.getDefiningOp<tile::FromMapOp>() != nullptr; });
+    if (enters || leaves)
+      return enters ? "quantizes what enters the array" : "dequantizes what leaves the array";
+    return "between operators of the host";
+  }
+  bool quantized = reads([&](Value value) { return fromNode(value, "DequantizeLinear"); });
+  bool result = llvm::any_of(node->getUsers(), [](Operation *user) {
+    auto consumer = dyn_cast<onnx::NodeOp>(user);
+    return consumer && consumer.is("QuantizeLinear");
+  });
+  if (quantized && result)
+    return op + " has no form on " + target.name();
+  if (quantized)
+    return op + ": its result is not quantized";
+  if (node->getNumResults() > 0)
+    if (auto type = dyn_cast<ShapedType>(node->getResult(0).getType()); type && !isa<FloatType>(type.getElementType()))
+      return op + " computes in " + [&] {
+        std::string text;
+        llvm::raw_string_ostream(text) << type.getElementType();
+        return text;
+      }() + " outside quantized layers";
+  return op + ": its operands are not quantized";
+}
+
+namespace {
+struct PartitionPass final : tilewright::impl::PartitionPassBase<PartitionPass> {
+  using PartitionPassBase::PartitionPassBase;
+
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    if (function.isExternal() || !function.getBody().hasOneBlock())
+      return;
+    std::unique_ptr<TargetDescription> description;
+    try {
+      description = createTarget(target);
+    } catch (const Error &error) {
+      function.emitError(error.what());
+      return signalPassFailure();
+    }
+    Block &block = function.getBody().front();
+    assignStages(block);
+    splitCrossings(block);
+    assignStages(block);
+    // Stable: host operators of a stage before its layers, each in the order they were in.
+    SmallVector<std::tuple<unsigned, bool, size_t, Operation *>> order;
+    for (Operation &op : block.without_terminator())
+      order.push_back({stages.lookup(&op), isDeviceOp(&op), order.size(), &op});
+    llvm::sort(order);
+    for (auto &entry : order)
+      std::get<Operation *>(entry)->moveBefore(block.getTerminator());
+    for (auto node : block.getOps<onnx::NodeOp>())
+      if (!node->hasAttr(layers::kHostReasonAttr))
+        node->setAttr(layers::kHostReasonAttr, StringAttr::get(&getContext(), reasonFor(node, *description)));
+  }
+
+private:
+  /// Layers of stage s make program s; host operators of stage s run before it.
+  void assignStages(Block &block) {
+    stages.clear();
+    for (Operation &op : block.without_terminator()) {
+      unsigned stage = 0;
+      op.walk([&](Operation *inner) {
+        for (Value operand : inner->getOperands()) {
+          Operation *producer = operand.getDefiningOp();
+          auto found = producer ? stages.find(producer) : stages.end();
+          if (found != stages.end())
+            stage = std::max(stage, found->second + (isDeviceOp(producer) && !isDeviceOp(&op) ? 1 : 0));
+        }
+      });
+      stages[&op] = stage;
+    }
+  }
+
+  /// A map that a later program reads passes through the host.
+  void splitCrossings(Block &block) {
+    OpBuilder builder(&getContext());
+    DenseMap<std::pair<Value, unsigned>, Value> crossed;
+    for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
+      if (!isDeviceOp(&op))
+        continue;
+      for (OpOperand &operand : op.getOpOperands()) {
+        Operation *producer = operand.get().getDefiningOp();
+        if (!producer || !isDeviceOp(producer) || stages.lookup(producer) == stages.lookup(&op))
+          continue;
+        Value &map = crossed[{operand.get(), stages.lookup(&op)}];
+        if (!map) {
+          auto type = cast<RankedTensorType>(operand.get().getType());
+          auto strides = builder.getDenseI64ArrayAttr(tile::mapStrides(type.getShape(), {0, 1, 2, 3}));
+          builder.setInsertionPoint(&op);
+          if (auto input = dyn_cast<tile::ToMapOp>(producer)) { // from the host anyway: once more
+            map = builder.clone(*input)->getResult(0);
+          } else {
+            Location loc = producer->getLoc();
+            Value host = tile::FromMapOp::create(builder, loc, type, operand.get(), strides, tile::DramAttr());
+            auto none = builder.getDictionaryAttr({});
+            auto pass = onnx::NodeOp::create(builder, loc, TypeRange{type}, ValueRange{host}, "Identity", "", 16, none,
+                                             ArrayAttr(), 0);
+            pass->setAttr(layers::kHostReasonAttr,
+                          builder.getStringAttr("passes from one program of the array to a later one"));
+            map = tile::ToMapOp::create(builder, loc, type, pass->getResult(0), strides, tile::DramAttr());
+          }
+        }
+        operand.set(map);
+      }
+    }
+  }
+
+  DenseMap<Operation *, unsigned> stages;
+};
+} // namespace

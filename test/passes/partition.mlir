@@ -1,0 +1,34 @@
+// RUN: tilewright-opt %s --partition | FileCheck %s
+
+// Two programs with host operators between; the map that the second one reads of the first passes through the host. The
+// operators that the first program does not need come after it.
+// CHECK-LABEL: func.func @two_programs
+func.func @two_programs(%x0: tensor<1x16x2x2xi8>, %u: tensor<4xf32>) -> (tensor<1x16x2x2xi8>, tensor<4xf32>) {
+  %x = tile.to_map %x0 strides [0, 4, 2, 1] : tensor<1x16x2x2xi8> -> tensor<1x16x2x2xi8>
+  // CHECK: onnx.node "Sin" since 7 (%{{.*}}) attributes {tile.host_reason = "Sin: its operands are not quantized"}
+  // CHECK: tile.to_map
+  // CHECK: %[[A:.*]] = tile.elementwise {{.*}}layer = "a"
+  %a = tile.elementwise %x {layer = "a"} epilogue {
+  ^bb0(%e: i8):
+    %t = tile.table %e {table = dense<7> : tensor<256xi8>} : i8
+    tile.yield %t : i8
+  } : tensor<1x16x2x2xi8> -> tensor<1x16x2x2xi8>
+  // CHECK: tile.from_map %[[A]]
+  // CHECK: %[[OUT:.*]] = tile.from_map %[[A]]
+  // CHECK: onnx.node "Abs"
+  // CHECK: "passes from one program of the array to a later one"
+  // CHECK: tile.to_map
+  // CHECK: tile.elementwise {{.*}} residual(%{{.*}}) {layer = "b"}
+  %h = tile.from_map %a strides [0, 4, 2, 1] : tensor<1x16x2x2xi8> -> tensor<1x16x2x2xi8>
+  %n = onnx.node "Abs" since 13 (%h) : (tensor<1x16x2x2xi8>) -> tensor<1x16x2x2xi8>
+  %m = tile.to_map %n strides [0, 4, 2, 1] : tensor<1x16x2x2xi8> -> tensor<1x16x2x2xi8>
+  %b = tile.elementwise %m residual(%a : tensor<1x16x2x2xi8>) {layer = "b"} epilogue {
+  ^bb0(%e: i8, %r: i8):
+    %s = tile.residual_add %e, %r {ra = 0.5 : f32, rb = 0.75 : f32, fix = 1.5 : f32, clamp_min = -128 : i64,
+      clamp_max = 127 : i64} : i8, i8 -> i8
+    tile.yield %s : i8
+  } : tensor<1x16x2x2xi8> -> tensor<1x16x2x2xi8>
+  %y = tile.from_map %b strides [0, 4, 2, 1] : tensor<1x16x2x2xi8> -> tensor<1x16x2x2xi8>
+  %v = onnx.node "Sin" since 7 (%u) : (tensor<4xf32>) -> tensor<4xf32>
+  return %y, %v : tensor<1x16x2x2xi8>, tensor<4xf32>
+}
