@@ -3,6 +3,7 @@
 #include "driver/Compiler.h"
 
 #include "backends/cpu/CpuBackend.h"
+#include "backends/cpu/Passes.h"
 #include "common/Error.h"
 #include "dialects/onnx/OnnxDialect.h"
 #include "dialects/tile/TileDialect.h"
@@ -14,6 +15,7 @@
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OperationSupport.h"
+#include "mlir/Pass/PassManager.h"
 
 #include <chrono>
 
@@ -133,6 +135,9 @@ static std::string whyNotOnHost(onnx::NodeOp node) {
 void Compilation::chooseHostWork() {
   stage("group operators");
   for (Specialisation &specialisation : specialisations) {
+    PassManager passes(&context, func::FuncOp::getOperationName());
+    passes.addPass(createFuseQuantizedPass());
+    diagnostics.raiseIf(failed(passes.run(specialisation.main)), "fusing quantized operators");
     diagnostics.raiseIf(failed(verifySupported(*specialisation.module, whyNotOnHost)), "checking operators");
     hostGroups.push_back(cpu::formHostGroups(specialisation.main));
   }

@@ -220,9 +220,9 @@ void GemmEmitter::scalars() {
       Value sum = zero;
       if (g.k > 0)
         sum = k.loop(k.index(0), k.index(g.k), k.index(1), zero, [&](Value kk, ValueRange carried) {
-        return SmallVector<Value>{
-            fma(k.number(g.loadA(at[0], m, kk)), k.number(g.loadB(at[0], kk, at[1])), k.number(carried[0])).v};
-      })[0];
+          return SmallVector<Value>{
+              fma(k.number(g.loadA(at[0], m, kk)), k.number(g.loadB(at[0], kk, at[1])), k.number(carried[0])).v};
+        })[0];
       g.store(at[0], m, at[1], k.number(sum), nullptr);
     });
   });

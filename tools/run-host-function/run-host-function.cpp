@@ -1,12 +1,13 @@
 //===- run-host-function.cpp - runs onnx nodes without a package ----------===//
 //
-// The CPU back end without the rest: compiles @main of a file in the onnx dialect, or a model, runs it, prints or writes
-// every result. Tests of kernels use it, and whoever debugs one.
+// The CPU back end without the rest: compiles @main of a file in the onnx dialect, or a model, runs it, prints or
+// writes every result. Tests of kernels use it, and whoever debugs one.
 //
 //===----------------------------------------------------------------------===//
 
 #include "backends/cpu/HostRunner.h"
 #include "backends/cpu/KernelBuilder.h"
+#include "backends/cpu/Passes.h"
 #include "common/Error.h"
 #include "frontend/OnnxImporter.h"
 #include "passes/OnnxPipeline.h"
@@ -98,6 +99,7 @@ static OwningOpRef<ModuleOp> importModel(MLIRContext &context) {
   OwningOpRef<ModuleOp> module = importOnnx(context, MappedFile::open(inputFile.getValue()), options);
   PassManager passes(&context);
   buildOnnxPipeline(passes);
+  passes.addNestedPass<func::FuncOp>(createFuseQuantizedPass());
   if (failed(passes.run(*module)))
     return nullptr;
   return module;
@@ -106,9 +108,8 @@ static OwningOpRef<ModuleOp> importModel(MLIRContext &context) {
 static int runMain() {
   MLIRContext context;
   context.loadDialect<onnx::OnnxDialect, func::FuncDialect>();
-  OwningOpRef<ModuleOp> module = StringRef(inputFile).ends_with(".onnx")
-                                     ? importModel(context)
-                                     : parseSourceFile<ModuleOp>(inputFile, &context);
+  OwningOpRef<ModuleOp> module =
+      StringRef(inputFile).ends_with(".onnx") ? importModel(context) : parseSourceFile<ModuleOp>(inputFile, &context);
   if (!module)
     return 1;
   auto function = module->lookupSymbol<func::FuncOp>("main");

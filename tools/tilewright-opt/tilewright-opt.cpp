@@ -8,6 +8,7 @@
 #include "backends/onnx/ModelExporter.h"
 #include "backends/cuda/CudaTarget.h"
 #include "backends/systolic/SystolicTarget.h"
+#include "backends/cpu/Passes.h"
 #include "backends/systolic/Passes.h"
 #include "dialects/onnx/OnnxDialect.h"
 #include "dialects/systolic/SystolicDialect.h"
@@ -33,6 +34,7 @@ int main(int argc, char **argv) {
   tilewright::registerExportOnnxPass();
   tilewright::systolic::registerSystolicTarget();
   tilewright::cuda::registerCudaTarget();
+  tilewright::registerCpuPasses();
   tilewright::registerSystolicPasses();
   for (int i = 1; i < argc; ++i)
     if (llvm::StringRef(argv[i]).ltrim('-').starts_with("import-onnx"))

@@ -56,15 +56,15 @@ void emitMatrixProduct(KernelBuilder &k, ArrayRef<NodeOp> nodes, const MatrixOpe
     return k.add(baseOf(batch, stridesB), k.add(k.mul(kk, rowB), k.mul(n, stepB)));
   };
   gemm.loadA = [&](Value batch, Value m, Value kk) { return p.left(k.loadFlat(p.a, atA(batch, m, kk)), m).v; };
-  gemm.loadB = [&](Value batch, Value kk, Value n) { return p.right(k.loadFlat(p.b, atB(batch, kk, n)), n).v; };
+  gemm.loadB = [&](Value batch, Value kk, Value n) { return p.right(k.loadFlat(p.b, atB(batch, kk, n)), n, false).v; };
   if (!p.transposeB)
     gemm.loadRow = [&](Value batch, Value kk, Value n, int64_t width) {
-      return p.right(loadVectorAt(k, p.b, atB(batch, kk, n), width), n).v;
+      return p.right(loadVectorAt(k, p.b, atB(batch, kk, n), width), n, true).v;
     };
   if (p.transposeB && !p.transposeA) {
     gemm.loadColumn = [&](Value batch, Value n, Value kk, int64_t width) {
       Num column = loadVectorAt(k, p.b, atB(batch, kk, n), width);
-      return p.right(column, nullptr).v;
+      return p.right(column, n, false).v;
     };
     gemm.loadARow = [&](Value batch, Value m, Value kk, int64_t width) {
       return p.left(loadVectorAt(k, p.a, atA(batch, m, kk), width), m).v;
@@ -75,6 +75,7 @@ void emitMatrixProduct(KernelBuilder &k, ArrayRef<NodeOp> nodes, const MatrixOpe
 }
 
 static Num same(Num x, Value) { return x; }
+static Num sameOnTheRight(Num x, Value, bool) { return x; }
 
 static void lowerMatMul(KernelBuilder &k, ArrayRef<NodeOp> nodes) {
   NodeOp root = nodes.front();
@@ -92,7 +93,8 @@ MatrixOperands matMulOperands(KernelBuilder &k, NodeOp root, Value left, Value r
   if (p.b.shape.size() == 1)
     p.b = k.view(p.b, {p.b.shape[0], 1});
   p.accumulator = computeType(p.a.type);
-  p.left = p.right = same;
+  p.left = same;
+  p.right = sameOnTheRight;
   return p;
 }
 
@@ -104,7 +106,8 @@ static void lowerGemm(KernelBuilder &k, ArrayRef<NodeOp> nodes) {
   p.transposeA = root.intAttr("transA", 0);
   p.transposeB = root.intAttr("transB", 0);
   p.accumulator = computeType(p.a.type);
-  p.left = p.right = same;
+  p.left = same;
+  p.right = sameOnTheRight;
   double alpha = root.floatAttr("alpha", 1.0f), beta = root.floatAttr("beta", 1.0f);
   Value c = root.input(2);
   if (c)

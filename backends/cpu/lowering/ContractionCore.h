@@ -11,9 +11,10 @@ struct MatrixOperands {
   Buffer a, b; // [batch..., m, k] and [batch..., k, n], or transposed in the last two
   bool transposeA = false, transposeB = false;
   mlir::Type accumulator;
-  /// An element as read → as multiplied. `m`, `n`: its row or first column.
+  /// An element or vector as read → as multiplied. `m`: its row; `n`: its column, or with `alongN` the first of a
+  /// vector's columns.
   std::function<Num(Num, mlir::Value m)> left;
-  std::function<Num(Num, mlir::Value n)> right;
+  std::function<Num(Num, mlir::Value n, bool alongN)> right;
 };
 
 /// The operands of MatMul and its integer forms.

@@ -171,12 +171,10 @@ static MatrixOperands integerProduct(KernelBuilder &k, NodeOp root, unsigned lef
   check(zeroA);
   check(zeroB);
   p.left = [=, &k](Num a, Value m) { return convert(a, i32) - splatLike(zeroPointAt(k, zeroA, m), a); };
-  p.right = [=, &k](Num b, Value n) {
-    auto type = dyn_cast<VectorType>(b.type());
-    Num zero = k.constant(i32, 0);
-    if (zeroB && product(shapeOf(zeroB)) > 1 && type) {
-      zero = convert(loadVectorAt(k, k.input(zeroB), n, type.getNumElements()), i32);
-      return convert(b, i32) - zero;
+  p.right = [=, &k](Num b, Value n, bool alongN) {
+    if (zeroB && product(shapeOf(zeroB)) > 1 && alongN) {
+      int64_t width = cast<VectorType>(b.type()).getNumElements();
+      return convert(b, i32) - convert(loadVectorAt(k, k.input(zeroB), n, width), i32);
     }
     return convert(b, i32) - splatLike(zeroPointAt(k, zeroB, n), b);
   };
@@ -192,9 +190,31 @@ static void lowerQLinearMatMul(KernelBuilder &k, ArrayRef<NodeOp> nodes) {
   emitMatrixProduct(k, nodes, p, requantizeSums(k, root, {1, 4, 6, 7}, perColumn, nullptr));
 }
 
+/// onnxruntime's QGemm: Gemm of 8-bit tensors with an int32 bias.
+static void lowerQGemm(KernelBuilder &k, ArrayRef<NodeOp> nodes) {
+  NodeOp root = nodes.front();
+  if (root.floatAttr("alpha", 1.0f) != 1.0f)
+    throw Unsupported("alpha other than 1");
+  if (!root.input(7))
+    throw Unsupported("a float result");
+  MatrixOperands p = integerProduct(k, root, 0, 3, 2, 5);
+  p.transposeA = root.intAttr("transA", 0);
+  p.transposeB = root.intAttr("transB", 0);
+  Value bias = root.input(6);
+  Shape perColumn{shapeOf(root->getResult(0)).back()};
+  if (bias && product(shapeOf(bias)) != perColumn[0] && product(shapeOf(bias)) != 1)
+    throw Unsupported("a bias that is no row");
+  emitMatrixProduct(k, nodes, p, requantizeSums(k, root, {1, 4, 7, 8}, perColumn, bias));
+}
+
 static void lowerMatMulInteger(KernelBuilder &k, ArrayRef<NodeOp> nodes) {
   NodeOp root = nodes.front();
   emitMatrixProduct(k, nodes, integerProduct(k, root, 0, 1, 2, 3), [](Num sums, LoadOperand) { return sums; });
+}
+
+static bool takesResultOperand(NodeOp root, ArrayRef<int64_t> shape) {
+  return shape.size() <= shapeOf(root->getResult(0)).size() && shapeOf(root.input(0)).size() >= 2 &&
+         shapeOf(root.input(3)).size() >= 2;
 }
 
 void addQuantization(Table &table) {
@@ -210,7 +230,14 @@ void addQuantization(Table &table) {
                    .sinceVersion = 10,
                    .lower = lowerConvInteger,
                    .takesEpilogueOperand = takesImageOperand});
-  table.push_back({.name = "QLinearMatMul", .sinceVersion = 10, .lower = lowerQLinearMatMul});
+  table.push_back({.name = "QLinearMatMul",
+                   .sinceVersion = 10,
+                   .lower = lowerQLinearMatMul,
+                   .takesEpilogueOperand = takesResultOperand});
+  table.push_back({.name = "com.microsoft::QGemm",
+                   .sinceVersion = 1,
+                   .lower = lowerQGemm,
+                   .takesEpilogueOperand = takesResultOperand});
   table.push_back({.name = "MatMulInteger", .sinceVersion = 10, .lower = lowerMatMulInteger});
 }
 

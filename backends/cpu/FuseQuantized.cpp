@@ -1,0 +1,207 @@
+//===- FuseQuantized.cpp - DequantizeLinear, op, QuantizeLinear to integers -===//
+//
+// Between a dequantized input and a quantized output a convolution's float sums depend on their order, and a value near
+// a tie with them. As one integer operator the result is exact, and the same as onnxruntime's and the array's.
+//
+//===----------------------------------------------------------------------===//
+
+#include "backends/cpu/Constants.h"
+#include "backends/cpu/KernelBuilder.h"
+#include "backends/cpu/Passes.h"
+
+#include <cmath>
+
+namespace tilewright {
+#define GEN_PASS_DEF_FUSEQUANTIZEDPASS
+#include "backends/cpu/Passes.h.inc"
+} // namespace tilewright
+
+using namespace mlir;
+using namespace tilewright;
+using namespace tilewright::cpu;
+using onnx::NodeOp;
+
+namespace {
+
+/// A DequantizeLinear.
+struct Dequantized {
+  Value quantized, scale, zeroPoint; // zeroPoint may be null
+  int64_t axis = 1;
+  bool perTensor() const { return product(shapeOf(scale)) == 1; }
+};
+
+std::optional<Dequantized> dequantized(Value value) {
+  auto node = value ? value.getDefiningOp<NodeOp>() : NodeOp();
+  if (!node || !node.is("DequantizeLinear") || node.intAttr("block_size", 0) != 0)
+    return std::nullopt;
+  return Dequantized{node.input(0), node.input(1), node.input(2), node.intAttr("axis", 1)};
+}
+
+bool isByte(Value value) { return elementOf(value).getIntOrFloatBitWidth() == 8 && !elementOf(value).isInteger(1); }
+
+/// The node behind `value` if nothing else reads it.
+NodeOp onlyUse(Value value) {
+  auto node = value.getDefiningOp<NodeOp>();
+  return node && value.hasOneUse() ? node : NodeOp();
+}
+
+/// True when `bias` is an int32 constant's DequantizeLinear with scale a · b, element by element.
+bool scalesMatch(const Dequantized &bias, const Dequantized &a, const Dequantized &b) {
+  auto scale = constantFloats(bias.scale), left = constantFloats(a.scale), right = constantFloats(b.scale);
+  if (!elementOf(bias.quantized).isInteger(32) || !scale || !left || !right || left->size() != 1)
+    return false;
+  if (bias.zeroPoint) {
+    auto zero = constantInts(bias.zeroPoint);
+    if (!zero || llvm::any_of(*zero, [](int64_t z) { return z != 0; }))
+      return false;
+  }
+  size_t count = std::max(scale->size(), right->size());
+  for (size_t i = 0; i < count; ++i) {
+    float product = static_cast<float>((*left)[0]) * static_cast<float>((*right)[right->size() == 1 ? 0 : i]);
+    if (static_cast<float>((*scale)[scale->size() == 1 ? 0 : i]) != product)
+      return false;
+  }
+  return true;
+}
+
+struct Fusion {
+  NodeOp quantize;
+  /// Bounds of a Relu or Clip between the operator and the QuantizeLinear.
+  double low = -INFINITY, high = INFINITY;
+  NodeOp op;
+
+  explicit Fusion(NodeOp quantize) : quantize(quantize) {
+    if (!isByte(quantize->getResult(0)) || product(shapeOf(quantize.input(1))) != 1 ||
+        quantize.intAttr("block_size", 0))
+      return;
+    op = onlyUse(quantize.input(0));
+    if (!op || !(op.is("Relu") || op.is("Clip")))
+      return;
+    if (op.is("Relu")) {
+      low = 0;
+    } else {
+      auto bound = [&](unsigned i, double absent) -> std::optional<double> {
+        if (!op.input(i))
+          return absent;
+        auto values = constantFloats(op.input(i));
+        return values && values->size() == 1 ? std::optional((*values)[0]) : std::nullopt;
+      };
+      auto first = bound(1, -INFINITY), second = bound(2, INFINITY);
+      if (!first || !second || !(*first <= *second)) {
+        op = nullptr;
+        return;
+      }
+      low = *first;
+      high = *second;
+    }
+    op = onlyUse(op.input(0));
+  }
+
+  void run();
+
+private:
+  Value none(OpBuilder &b) { return onnx::NoneOp::create(b, op.getLoc(), b.getNoneType()); }
+  NodeOp create(OpBuilder &b, StringRef domain, StringRef name, int64_t version, ArrayRef<Value> operands,
+                DictionaryAttr attributes) {
+    SmallVector<Value> inputs;
+    for (Value operand : operands)
+      inputs.push_back(operand ? operand : none(b));
+    return NodeOp::create(b, op.getLoc(), quantize->getResultTypes(), inputs, b.getStringAttr(name),
+                          b.getStringAttr(domain), b.getI64IntegerAttr(version), attributes, ArrayAttr(), 0);
+  }
+  /// Bounds in the result's integers; nothing when the scale is not known.
+  std::optional<std::pair<int64_t, int64_t>> integerBounds();
+};
+
+std::optional<std::pair<int64_t, int64_t>> Fusion::integerBounds() {
+  Type type = elementOf(quantize->getResult(0));
+  int64_t lowest = isUnsignedType(type) ? 0 : -128, highest = isUnsignedType(type) ? 255 : 127;
+  if (low == -INFINITY && high == INFINITY)
+    return std::pair(lowest, highest);
+  auto scale = constantFloats(quantize.input(1));
+  auto zero = quantize.input(2) ? constantInts(quantize.input(2)) : SmallVector<int64_t>{0};
+  if (!scale || !zero || zero->size() != 1)
+    return std::nullopt;
+  auto quantized = [&](double bound) {
+    double q = std::nearbyint(static_cast<float>(bound) / static_cast<float>((*scale)[0])) + (*zero)[0];
+    return static_cast<int64_t>(std::clamp<double>(q, lowest, highest));
+  };
+  return std::pair(quantized(low), quantized(high));
+}
+
+void Fusion::run() {
+  if (!op || !(op.is("Conv") || op.is("MatMul") || op.is("Gemm")))
+    return;
+  auto a = dequantized(op.input(0)), b = dequantized(op.input(1));
+  auto bounds = integerBounds();
+  if (!a || !b || !bounds || !isByte(a->quantized) || !isByte(b->quantized) || !a->perTensor())
+    return;
+  std::optional<Dequantized> bias;
+  if (Value operand = op.input(2)) {
+    bias = dequantized(operand);
+    if (!bias || !scalesMatch(*bias, *a, *b))
+      return;
+  }
+  // The axis along which the integer operators take scales of b.
+  int64_t rank = shapeOf(op.input(1)).size(), axis = b->axis < 0 ? b->axis + rank : b->axis;
+  bool transposed = op.is("Gemm") && op.intAttr("transB", 0);
+  int64_t wanted = op.is("Conv") || transposed ? 0 : rank - 1;
+  if (!b->perTensor() && (axis != wanted || (op.is("MatMul") && rank != 2)))
+    return;
+  if (op.is("Gemm") && (op.floatAttr("alpha", 1.0f) != 1.0f || (bias && op.floatAttr("beta", 1.0f) != 1.0f)))
+    return;
+  if (op.is("Gemm") && bias && product(shapeOf(bias->quantized)) != shapeOf(op->getResult(0)).back())
+    return;
+
+  OpBuilder builder(quantize);
+  Value scale = quantize.input(1), zero = quantize.input(2);
+  NodeOp fused;
+  if (op.is("Conv")) {
+    fused = create(builder, "", "QLinearConv", 10,
+                   {a->quantized, a->scale, a->zeroPoint, b->quantized, b->scale, b->zeroPoint, scale, zero,
+                    bias ? bias->quantized : Value()},
+                   op.getNodeAttributes());
+  } else if (op.is("MatMul")) {
+    fused = create(builder, "", "QLinearMatMul", 10,
+                   {a->quantized, a->scale, a->zeroPoint, b->quantized, b->scale, b->zeroPoint, scale, zero},
+                   builder.getDictionaryAttr({}));
+  } else {
+    SmallVector<NamedAttribute> kept;
+    for (StringRef name : {"transA", "transB"})
+      if (Attribute value = op.attr(name))
+        kept.push_back(builder.getNamedAttr(name, value));
+    fused = create(builder, "com.microsoft", "QGemm", 1,
+                   {a->quantized, a->scale, a->zeroPoint, b->quantized, b->scale, b->zeroPoint,
+                    bias ? bias->quantized : Value(), scale, zero},
+                   builder.getDictionaryAttr(kept));
+  }
+  Type type = elementOf(quantize->getResult(0));
+  int64_t lowest = isUnsignedType(type) ? 0 : -128, highest = isUnsignedType(type) ? 255 : 127;
+  if (bounds->first > lowest || bounds->second < highest) {
+    auto constant = [&](int64_t value) -> Value {
+      auto scalar = DenseElementsAttr::get(RankedTensorType::get({}, type), APInt(8, value & 0xFF, /*isSigned=*/false));
+      return onnx::ConstantOp::create(builder, op.getLoc(), scalar.getType(), scalar);
+    };
+    fused = create(builder, "", "Clip", 13, {fused->getResult(0), constant(bounds->first), constant(bounds->second)},
+                   builder.getDictionaryAttr({}));
+  }
+  if (Attribute names = quantize->getAttr(onnx::kOutputNamesAttr))
+    fused->setAttr(onnx::kOutputNamesAttr, names);
+  quantize->getResult(0).replaceAllUsesWith(fused->getResult(0));
+}
+
+struct FuseQuantizedPass final : tilewright::impl::FuseQuantizedPassBase<FuseQuantizedPass> {
+  void runOnOperation() override {
+    SmallVector<NodeOp> nodes;
+    getOperation().walk([&](NodeOp node) { nodes.push_back(node); });
+    for (NodeOp node : nodes)
+      if (node.is("QuantizeLinear") && node.input(0))
+        Fusion(node).run();
+    // What only fused nodes read is gone; nodes have no effects.
+    for (NodeOp node : llvm::reverse(nodes))
+      if (node->use_empty())
+        node->erase();
+  }
+};
+
+} // namespace

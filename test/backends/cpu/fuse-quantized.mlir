@@ -1,0 +1,54 @@
+// RUN: tilewright-opt %s --fuse-quantized | FileCheck %s
+
+// CHECK-LABEL: func.func @conv
+// CHECK: %[[Q:.*]] = onnx.node "QLinearConv" since 10 (%arg0, %[[XS:.*]], %[[XZ:.*]], %arg1, %[[WS:.*]], %{{.*}}, %{{.*}}, %{{.*}}, %arg2) {kernel_shape = [1, 1]}
+// The bounds 0 and 6 in units of 0.5, above the zero point 3.
+// CHECK: %[[LOW:.*]] = onnx.constant dense<3> : tensor<ui8>
+// CHECK: %[[HIGH:.*]] = onnx.constant dense<15> : tensor<ui8>
+// CHECK: %[[C:.*]] = onnx.node "Clip" since 13 (%[[Q]], %[[LOW]], %[[HIGH]])
+// CHECK: return %[[C]]
+func.func @conv(%x: tensor<1x3x4x4xui8>, %w: tensor<2x3x1x1xi8>, %b: tensor<2xi32>) -> tensor<1x2x4x4xui8> {
+  %xs = onnx.constant dense<0.5> : tensor<f32>
+  %xz = onnx.constant dense<3> : tensor<ui8>
+  %ws = onnx.constant dense<[0.25, 0.5]> : tensor<2xf32>
+  %bs = onnx.constant dense<[0.125, 0.25]> : tensor<2xf32>
+  %six = onnx.constant dense<6.0> : tensor<f32>
+  %zero = onnx.constant dense<0.0> : tensor<f32>
+  %xf = onnx.node "DequantizeLinear" since 21 (%x, %xs, %xz) : (tensor<1x3x4x4xui8>, tensor<f32>, tensor<ui8>) -> tensor<1x3x4x4xf32>
+  %wf = onnx.node "DequantizeLinear" since 21 (%w, %ws) {axis = 0} : (tensor<2x3x1x1xi8>, tensor<2xf32>) -> tensor<2x3x1x1xf32>
+  %bf = onnx.node "DequantizeLinear" since 21 (%b, %bs) {axis = 0} : (tensor<2xi32>, tensor<2xf32>) -> tensor<2xf32>
+  %y = onnx.node "Conv" since 11 (%xf, %wf, %bf) {kernel_shape = [1, 1]}
+    : (tensor<1x3x4x4xf32>, tensor<2x3x1x1xf32>, tensor<2xf32>) -> tensor<1x2x4x4xf32>
+  %c = onnx.node "Clip" since 13 (%y, %zero, %six) : (tensor<1x2x4x4xf32>, tensor<f32>, tensor<f32>) -> tensor<1x2x4x4xf32>
+  %q = onnx.node "QuantizeLinear" since 21 (%c, %xs, %xz) : (tensor<1x2x4x4xf32>, tensor<f32>, tensor<ui8>) -> tensor<1x2x4x4xui8>
+  return %q : tensor<1x2x4x4xui8>
+}
+
+// A Relu at the lowest integer says nothing.
+// CHECK-LABEL: func.func @matmul
+// CHECK: %[[Q:.*]] = onnx.node "QLinearMatMul" since 10
+// CHECK-NEXT: return %[[Q]]
+func.func @matmul(%a: tensor<2x3xui8>, %b: tensor<3x2xi8>, %s: tensor<f32>) -> tensor<2x2xui8> {
+  %zero = onnx.constant dense<0> : tensor<ui8>
+  %half = onnx.constant dense<0.5> : tensor<f32>
+  %af = onnx.node "DequantizeLinear" since 21 (%a, %s, %zero) : (tensor<2x3xui8>, tensor<f32>, tensor<ui8>) -> tensor<2x3xf32>
+  %bf = onnx.node "DequantizeLinear" since 21 (%b, %s) : (tensor<3x2xi8>, tensor<f32>) -> tensor<3x2xf32>
+  %y = onnx.node "MatMul" since 13 (%af, %bf) : (tensor<2x3xf32>, tensor<3x2xf32>) -> tensor<2x2xf32>
+  %r = onnx.node "Relu" since 14 (%y) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %q = onnx.node "QuantizeLinear" since 21 (%r, %half, %zero) : (tensor<2x2xf32>, tensor<f32>, tensor<ui8>) -> tensor<2x2xui8>
+  return %q : tensor<2x2xui8>
+}
+
+// A bias with a scale of its own, and a float result somebody reads, stay in floating point.
+// CHECK-LABEL: func.func @unlike
+// CHECK: "Gemm"
+// CHECK: "QuantizeLinear"
+func.func @unlike(%a: tensor<2x3xui8>, %b: tensor<3x2xi8>, %c: tensor<2xi32>) -> tensor<2x2xui8> {
+  %half = onnx.constant dense<0.5> : tensor<f32>
+  %af = onnx.node "DequantizeLinear" since 21 (%a, %half) : (tensor<2x3xui8>, tensor<f32>) -> tensor<2x3xf32>
+  %bf = onnx.node "DequantizeLinear" since 21 (%b, %half) : (tensor<3x2xi8>, tensor<f32>) -> tensor<3x2xf32>
+  %cf = onnx.node "DequantizeLinear" since 21 (%c, %half) : (tensor<2xi32>, tensor<f32>) -> tensor<2xf32>
+  %y = onnx.node "Gemm" since 13 (%af, %bf, %cf) : (tensor<2x3xf32>, tensor<3x2xf32>, tensor<2xf32>) -> tensor<2x2xf32>
+  %q = onnx.node "QuantizeLinear" since 21 (%y, %half) : (tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xui8>
+  return %q : tensor<2x2xui8>
+}
