@@ -169,8 +169,10 @@ module accelerator
   logic [4*128-1:0] sp_data;
   logic [3:0] operand_read, vector_read, vector_read_grant;
   logic [4*24-1:0] operand_word, vector_read_word;
-  logic [Groups-1:0] residual_read, residual_grant, drain_write, drain_grant;
-  logic [Groups*24-1:0] residual_word, drain_word;
+  logic [Groups*2-1:0] residual_read, residual_grant;
+  logic [Groups*2*24-1:0] residual_word;
+  logic [Groups-1:0] drain_write, drain_grant;
+  logic [Groups*24-1:0] drain_word;
   logic [Groups*16-1:0] drain_enable;
   logic [Groups*128-1:0] drain_data;
   logic store_read, store_grant, vector_write, vector_write_grant, load_write, load_grant;
@@ -270,8 +272,8 @@ module accelerator
   logic [6:0] step_ring;
   logic [7:0] step_window, step_stride;
   logic drain_valid, drain_bank, drain_parameters, issued_finish;
-  logic [Groups-1:0] pixel_valid, pixel_parameters, pixel_ready, group_done, brick_done, brick_done_parameters;
-  logic [Groups*2-1:0] write_free;
+  logic [Groups-1:0] pixel_valid, pixel_parameters, group_done, brick_done, brick_done_parameters;
+  logic [Groups*2-1:0] write_free, pixel_ready;
   logic [K*32-1:0] pixel;
 
   operand_reader #(.P(P), .K(K), .C(C)) u_reader (
@@ -328,10 +330,10 @@ module accelerator
         .clk_i, .rst_ni(core_rst_n), .take_i(take[2]), .job_i(execute_job),
         .header_valid_i(header_valid), .header_parameters_i(header_parameters), .header_index_i(header_index),
         .header_i(weights), .table_write_i(table_write), .table_word_i(table_word), .table_data_i(table_data),
-        .read_o(residual_read[g]), .read_word_o(residual_word[g*24+:24]), .read_grant_i(residual_grant[g]),
+        .read_o(residual_read[g*2+:2]), .read_word_o(residual_word[g*48+:48]), .read_grant_i(residual_grant[g*2+:2]),
         .read_data_i(sp_data),
         .pixel_valid_i(pixel_valid[g]), .pixel_parameters_i(pixel_parameters[g]),
-        .pixel_i(pixel[g*GroupLanes*32+:GroupLanes*32]), .pixel_ready_o(pixel_ready[g]), .brick_done_o(brick_done[g]),
+        .pixel_i(pixel[g*GroupLanes*32+:GroupLanes*32]), .pixel_ready_o(pixel_ready[g*2+:2]), .brick_done_o(brick_done[g]),
         .brick_done_parameters_o(brick_done_parameters[g]),
         .write_o(drain_write[g]), .write_word_o(drain_word[g*24+:24]), .write_enable_o(drain_enable[g*16+:16]),
         .write_data_o(drain_data[g*128+:128]), .write_grant_i(drain_grant[g]), .write_free_o(write_free[g*2+:2]),

@@ -12,7 +12,7 @@ module descriptor_fetch
     input logic [47:0] program_i,  // byte address, a multiple of 16
     output logic busy_o,
     output logic done_o,           // a pulse
-    output logic [7:0] error_o,    // 0 none, 1 opcode, 2 weights source or order, 3 mode at this K, 4 store_int32, 5 bus
+    output logic [7:0] error_o,    // 0 none, 1 opcode, 2 weights source or order, 3 depthwise at this K, 4 store_int32, 5 bus
     output logic [31:0] descriptor_o,  // being dealt; the culprit after an error
     input logic bus_error_i,
 
@@ -70,7 +70,7 @@ module descriptor_fetch
         if (opcode < OpcodeLoad || opcode > OpcodeSync) fault = 8'd1;
         if (opcode == OpcodeWeights && (`FIELD(job, WeightsSource) != WeightsSourceDram ||
                                         `FIELD(job, WeightsOrder) != WeightsOrderAsStored)) fault = 8'd2;
-        if (opcode == OpcodeExecute && K > 16 && `FIELD(job, ExecuteMode) != ExecuteModeDense) fault = 8'd3;
+        if (opcode == OpcodeExecute && K > 16 && `FIELD(job, ExecuteMode) == ExecuteModeDepthwise) fault = 8'd3;
         if (opcode == OpcodeExecute && `FIELD(job, ExecuteStoreInt32)) fault = 8'd4;
         if (fault != 8'd0) begin
           error_o <= fault;

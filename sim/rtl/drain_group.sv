@@ -32,15 +32,15 @@ module drain_group
     input logic [127:0] table_data_i,
 
     // Residual reads: the word arrives in the cycle after a grant.
-    output logic read_o,
-    output logic [23:0] read_word_o,
-    input logic read_grant_i,
+    output logic [1:0] read_o,           // the second is granted only after or together with the first
+    output logic [2*24-1:0] read_word_o,
+    input logic [1:0] read_grant_i,
     input logic [4*128-1:0] read_data_i,
 
     input logic pixel_valid_i,
     input logic pixel_parameters_i,
     input logic [Lanes*32-1:0] pixel_i,
-    output logic pixel_ready_o,   // one more output pixel has been prepared
+    output logic [1:0] pixel_ready_o,  // so many more output pixels have been prepared
     output logic brick_done_o,
     output logic brick_done_parameters_o,
 
@@ -52,7 +52,8 @@ module drain_group
     output logic [1:0] write_free_o,  // places in the FIFO of writes that became free
     output logic job_done_o  // the last word of a job has been written
 );
-  localparam int unsigned PixelFifo = (P <= 4) ? 16 : 4 * P;
+  // Pixels prepared or on their way through the array's skew: the drain's latency is P + K and some cycles.
+  localparam int unsigned PixelFifo = (P <= 8) ? 64 : 128;
   localparam int unsigned PixelBits = $clog2(PixelFifo);
   localparam int unsigned WriteBits = $clog2(WriteFifo);
 
@@ -80,16 +81,20 @@ module drain_group
   logic ended;
   logic [3:0] out_byte, res_byte;
   logic [1:0] walk_slot;
-  // The pixel that waits for its residual word: {job_last, slot, res_byte, out_byte, lanes[4:0], valid, out_word}.
-  logic pending, pending_read, arriving;
-  logic [40:0] pending_pixel, arriving_pixel, made_pixel;
+  // Pixels made by the walker: {job_last, slot, res_byte, out_byte, lanes[4:0], valid, out_word}.
+  logic [40:0] made_pixel;
   logic [23:0] made_read;
-  logic [1:0] pending_bank, arriving_bank;
-  logic arriving_read;
   logic [15:0] made_lanes;
   logic [40:0] pixels[PixelFifo];
   logic [127:0] residuals[PixelFifo];
-  logic [PixelBits-1:0] pixel_read, pixel_write;
+  logic [24:0] residual_reads[PixelFifo];  // {needed, word}
+  logic [PixelBits-1:0] pixel_read, pixel_write, residual_next, second_next;
+  logic [PixelBits:0] unread;  // pixels whose residual word has not been granted
+  logic first_done, second_done;
+  logic [1:0] arriving, arriving_needed, offered;
+  logic [3:0] arriving_banks;
+  logic [PixelBits-1:0] arriving_at;
+  logic [24:0] first_read, second_read;
   logic [15:0] prepared;  // pixels that are made and not yet used: bounds the walker's lead
 
   // ---- Epilogue.
@@ -291,30 +296,31 @@ module drain_group
         converted[k] = float_from_int(accumulators[k] + bias[32'(pixel_parameters_i)*Lanes+k]);
     end
 
-    // ---- Walker: the pixel whose residual word arrives now; then the one that asks for it; then the next one.
-    if (arriving) begin
-      pixels[pixel_write] = arriving_pixel;
-      if (arriving_read) residuals[pixel_write] = read_data_i[32'(arriving_bank)*128+:128];
-      pixel_write = pixel_write + 1'b1;
-      pixel_ready_o <= 1'b1;
-      arriving = 1'b0;
+    // ---- Residual words: two oldest pixels at a time, so that cycles in which the operand reader has all banks are caught up.
+    if (arriving[0]) begin
+      if (arriving_needed[0]) residuals[arriving_at] = read_data_i[32'(arriving_banks[1:0])*128+:128];
+      arriving_at = arriving_at + 1'b1;
+      if (arriving[1] && arriving_needed[1]) residuals[arriving_at] = read_data_i[32'(arriving_banks[3:2])*128+:128];
     end
-    if (pending && (!pending_read || read_grant_i)) begin
-      arriving = 1'b1;
-      arriving_pixel = pending_pixel;
-      arriving_read = pending_read;
-      arriving_bank = pending_bank;
-      pending = 1'b0;
-      read_o <= 1'b0;
-    end
-    if (walking && !setup && !pending && prepared < 16'(PixelFifo)) begin
+    pixel_ready_o <= {1'b0, arriving[0]} + {1'b0, arriving[1]};
+    first_done = offered[0] && (!first_read[24] || read_grant_i[0]);
+    second_done = offered[1] && first_done && (!second_read[24] || read_grant_i[1]);
+    arriving = {second_done, first_done};
+    arriving_needed = {second_read[24], first_read[24]};
+    arriving_banks = {second_read[1:0], first_read[1:0]};
+    arriving_at = residual_next;
+    residual_next = residual_next + PixelBits'(first_done) + PixelBits'(second_done);
+    unread = unread - (PixelBits + 1)'(first_done) - (PixelBits + 1)'(second_done);
+
+    // ---- Walker.
+    if (walking && !setup && prepared < 16'(PixelFifo)) begin
       // Lanes of this group that are channels of the job.
       made_lanes = ({1'b0, channel} >= {1'b0, channels}) ? 16'd0 : channels - channel;
       if (made_lanes > 16'(Lanes)) made_lanes = 16'(Lanes);
       made_read = res_row + {8'd0, x} + res_plane;
       made_pixel = {1'b0, walk_slot, res_byte, out_byte, made_lanes[4:0], !hold && made_lanes != 16'd0,
                     out_row + {8'd0, x} + out_plane};
-      pending_read = residual && made_pixel[24];
+      residual_reads[pixel_write] = {residual && made_pixel[24], made_read};
       // The next pixel. `hold`: lanes up to the group's end are idle.
       row_end = 1'b0;
       if (!hold) begin
@@ -382,13 +388,17 @@ module drain_group
           res_plane = res_plane + 24'(res_plane_pitch * 24'(K / 16));
         end
       end
-      pending = 1'b1;
-      pending_pixel = made_pixel;
-      pending_bank = made_read[1:0];
-      read_o <= pending_read;
-      read_word_o <= made_read;
+      pixels[pixel_write] = made_pixel;
+      pixel_write = pixel_write + 1'b1;
+      unread = unread + 1'b1;
       prepared = prepared + 16'd1;
     end
+    second_next = residual_next + 1'b1;
+    offered = {unread > 1, unread != '0};
+    first_read = residual_reads[residual_next];
+    second_read = residual_reads[second_next];
+    read_o <= offered & {second_read[24], first_read[24]};
+    read_word_o <= {second_read[23:0], first_read[23:0]};
     if (walking && setup) begin
       // Four products with one multiplier.
       case (setup_step)
@@ -493,7 +503,7 @@ module drain_group
 
     if (!rst_ni) begin
       write_o <= 1'b0;
-      read_o <= 1'b0;
+      read_o <= 2'd0;
       valid = 9'd0;
       row_count = 8'd0;
       job_read = 2'd0;
@@ -503,8 +513,10 @@ module drain_group
       setup = 1'b0;
       walk_slot = 2'd0;
       slots_used = 3'd0;
-      pending = 1'b0;
-      arriving = 1'b0;
+      arriving = 2'd0;
+      offered = 2'd0;
+      unread = '0;
+      residual_next = '0;
       pixel_read = '0;
       pixel_write = '0;
       prepared = 16'd0;

@@ -336,7 +336,7 @@ module operand_reader
       entry_job_last = last_tap && group_job_last;
       if (last_tap) group_valid = 1'b0;
     end
-    if (K <= 16 && can_form && group_valid && mode == ExecuteModePacked &&
+    if (can_form && group_valid && mode == ExecuteModePacked &&
         {1'b0, ring_used} + {1'b0, row_bytes} + 9'(C) <= 9'd128) begin
       for (int unsigned p = 0; p < P; p++) begin
         // The lane's bytes of this kernel row: [x, x + row_bytes) of a row of `width` bytes.

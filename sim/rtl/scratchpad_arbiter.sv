@@ -7,9 +7,9 @@ module scratchpad_arbiter #(
     input logic rst_ni,
     input logic [3:0] operand_read_i,  // one per bank, always granted
     input logic [4*24-1:0] operand_word_i,
-    input logic [Groups-1:0] residual_read_i,
-    input logic [Groups*24-1:0] residual_word_i,
-    output logic [Groups-1:0] residual_grant_o,
+    input logic [Groups*2-1:0] residual_read_i,
+    input logic [Groups*2*24-1:0] residual_word_i,
+    output logic [Groups*2-1:0] residual_grant_o,
     input logic [3:0] vector_read_i,   // one per bank
     input logic [4*24-1:0] vector_word_i,
     output logic [3:0] vector_grant_o,
@@ -45,9 +45,10 @@ module scratchpad_arbiter #(
     read_o = operand_read_i;
     read_word_o = operand_word_i;
     residual_grant_o = '0;
-    for (int unsigned g = 0; g < Groups; g++) begin
+    // Two per group; the second must not overtake the first.
+    for (int unsigned g = 0; g < Groups * 2; g++) begin
       bank = residual_word_i[g*24+:2];
-      if (residual_read_i[g] && !read_o[bank]) begin
+      if (residual_read_i[g] && !read_o[bank] && (g % 2 == 0 || !residual_read_i[g-g%2] || residual_grant_o[g-g%2])) begin
         residual_grant_o[g] = 1'b1;
         read_o[bank] = 1'b1;
         read_word_o[32'(bank)*24+:24] = residual_word_i[g*24+:24];

@@ -63,8 +63,8 @@ module sequencer
     output logic drain_valid_o,
     output logic drain_bank_o,
     output logic drain_parameters_o,
-    // Per channel group: an output pixel has been prepared, places in the write FIFO that became free.
-    input logic [Groups-1:0] pixel_ready_i,
+    // Per channel group: output pixels that have been prepared, places in the write FIFO that became free.
+    input logic [Groups*2-1:0] pixel_ready_i,
     input logic [Groups*2-1:0] write_free_i,
     input logic brick_done_i,  // the last group no longer needs a brick's bias and scales
     input logic brick_done_parameters_i,
@@ -166,7 +166,7 @@ module sequencer
     // ---- Drain.
     if (brick_done_i) parameters_used[brick_done_parameters_i] = parameters_used[brick_done_parameters_i] - 16'd1;
     for (int unsigned g = 0; g < Groups; g++) begin
-      if (pixel_ready_i[g]) pixels_ready[g] = pixels_ready[g] + 16'd1;
+      pixels_ready[g] = pixels_ready[g] + {14'd0, pixel_ready_i[g*2+:2]};
       writes_free[g] = writes_free[g] + {14'd0, write_free_i[g*2+:2]};
     end
     bricks_ready = bricks_ready + {2'd0, brick_delay[1]};

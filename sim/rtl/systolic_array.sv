@@ -119,10 +119,8 @@ module systolic_array
   end
 
   logic [7:0] word_bytes[64];
-  if (K <= 16) begin : g_bytes
-    for (genvar b = 0; b < 64; b++) begin : g_byte
-      assign word_bytes[b] = word_i[b*8+:8];
-    end
+  for (genvar b = 0; b < 64; b++) begin : g_byte
+    assign word_bytes[b] = word_i[b*8+:8];
   end
 
   always_ff @(posedge clk_i) begin : state
@@ -194,7 +192,7 @@ module systolic_array
         for (int unsigned p = 0; p < P; p++)
           act_in[p] = dense_buffer[(32'(step_slot_i)*P+p)*Slices+32'(step_slice_i)];
       end
-      if (K <= 16 && step_valid_i && step_mode_i == ExecuteModePacked) begin
+      if (step_valid_i && step_mode_i == ExecuteModePacked) begin
         for (int unsigned p = 0; p < P; p++)
           for (int unsigned c = 0; c < C; c++)
             act_in[p][c*8+:8] = packed_ring[p*RingBytes+((32'(step_ring_i)+c)%RingBytes)];
@@ -260,7 +258,7 @@ module systolic_array
             if (word_lanes_i[b*P+p])
               for (int unsigned s = 0; s < Slices; s++)
                 dense_buffer[(32'(word_slot_i)*P+p)*Slices+s] = word_i[b*128+s*Element+:Element];
-    end else if (K <= 16 && word_mode_i == ExecuteModePacked) begin
+    end else if (word_mode_i == ExecuteModePacked) begin
       if (fill_valid_i)
         for (int unsigned p = 0; p < P; p++)
           if (fill_lanes_i[p])

@@ -19,7 +19,10 @@ module weight_ring #(
 
   always_ff @(posedge clk_i) begin
     if (read_i) data_o <= memory[read_word_i[$clog2(Words)-1:0]];
-    for (int unsigned c = 0; c < Chunks; c++)
+  end
+  for (genvar c = 0; c < Chunks; c++) begin : g_chunk
+    always_ff @(posedge clk_i) begin
       if (write_i && write_chunk_i == 8'(c)) memory[write_word_i[$clog2(Words)-1:0]][c*ChunkBits+:ChunkBits] <= data_i;
+    end
   end
 endmodule

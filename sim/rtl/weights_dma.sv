@@ -39,6 +39,7 @@ module weights_dma
   logic [47:0] address;
   logic [27:0] left;           // 16-byte words not yet requested
   logic [4:0] burst;
+  logic [31:0] room;
   logic [31:0] reserved;       // 16-byte words of the ring, since reset
   // Jobs whose data is on its way: {to table, table, words}
   logic [30:0] jobs[8];
@@ -114,7 +115,10 @@ module weights_dma
     end
     burst = 5'd16 - {1'b0, address[7:4]};
     if (left < {23'd0, burst}) burst = left[4:0];
-    request_o <= running && (to_table || reserved + {27'd0, burst} - 32'(ring_freed_i * WordChunks) <= RingWords * WordChunks);
+    // Never more than the ring has room for, but no less either: a block may need the ring's last word.
+    room = RingWords * WordChunks - (reserved - 32'(ring_freed_i * WordChunks));
+    if (!to_table && room < {27'd0, burst}) burst = room[4:0];
+    request_o <= running && burst != 5'd0;
     address_o <= address;
     words_o <= burst;
 

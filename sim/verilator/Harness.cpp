@@ -257,12 +257,14 @@ private:
       uint64_t word = pair >> bit % 32 & 0xffffff;
       uint16_t mask = uint16_t(top->write_enable_o >> 16 * bank);
       const auto *data = reinterpret_cast<const uint8_t *>(words(top->write_data_o) + 4 * bank);
+      if (!mask) // the marker that completes a job whose last pixel has no channels
+        continue;
       if (word >= TILEWRIGHT_SCRATCHPAD_BYTES / 16)
         throw std::runtime_error(format("write to scratchpad word %llu, outside the %u words of this configuration",
                                         static_cast<unsigned long long>(word), TILEWRIGHT_SCRATCHPAD_BYTES / 16));
       if (request.scratchpadDigest)
         digestWrite(request.scratchpadDigest + word * 16, data, mask);
-      if (word == request.watchScratchpad && mask) {
+      if (word == request.watchScratchpad) {
         static constexpr uint32_t opcodes[4] = {3, 4, 1, 1};
         report(opcodes[top->writer_o >> 2 * bank & 3], data, mask);
       }
@@ -311,7 +313,7 @@ private:
   std::string describeError() const {
     static constexpr const char *reasons[] = {"", "unknown opcode",
                                               "weights source or order that this version does not have",
-                                              "mode depthwise or packed, which arrays of more than 16 channels do not have",
+                                              "mode depthwise, which arrays of more than 16 channels do not have",
                                               "store_int32, which this version does not have",
                                               "bus error: a DRAM address outside the memory"};
     unsigned code = top->error_o;
