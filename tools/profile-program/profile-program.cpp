@@ -1,0 +1,133 @@
+//===- profile-program.cpp - a systolic.program on an executor ------------===//
+//
+//   tilewright-opt MODEL.mlir ... --lower-to-systolic | profile-program - --executor=rtl --check
+//
+// For work on the scheduler: runs the first systolic.program of a file with random inputs and prints, per layer,
+// cycles, the share that was useful, and what the rest was lost to. --check compares every write with golden.
+//
+//===----------------------------------------------------------------------===//
+
+#include "backends/systolic/ProgramTranslation.h"
+#include "backends/systolic/isa/ProgramVerifier.h"
+#include "sim/RtlExecutor.h"
+
+#include "dialects/onnx/OnnxDialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/SourceMgr.h"
+
+#include <chrono>
+#include <random>
+
+using namespace tilewright;
+using namespace tilewright::systolic;
+
+static llvm::cl::opt<std::string> file(llvm::cl::Positional, llvm::cl::init("-"), llvm::cl::desc("FILE.mlir"));
+static llvm::cl::opt<std::string> executorName("executor", llvm::cl::init("model"),
+                                               llvm::cl::desc("golden, model or rtl"));
+static llvm::cl::opt<bool> check("check", llvm::cl::desc("compare every write with golden"));
+static llvm::cl::opt<unsigned> dramRate("dram-bytes-per-cycle", llvm::cl::init(0), llvm::cl::desc("0: as configured"));
+
+static std::vector<uint8_t> image(const DeviceProgram &program) {
+  std::vector<uint8_t> memory(program.dramBytes);
+  std::mt19937 random(1);
+  for (const DeviceTensor &input : program.inputs)
+    for (uint64_t i = 0; i < input.bytes; ++i)
+      memory[input.address + i] = static_cast<uint8_t>(random());
+  for (const Segment &segment : program.constants)
+    std::copy(segment.bytes.begin(), segment.bytes.end(), memory.begin() + segment.address);
+  std::copy(program.descriptors.begin(), program.descriptors.end(), memory.begin() + program.programAddress);
+  return memory;
+}
+
+static void print(const DeviceProgram &program, const sim::RunResult &result, const ArrayConfig &config) {
+  struct Row {
+    uint64_t steps = 0, lost[TilewrightCauseCount] = {};
+  };
+  std::vector<Row> rows(program.layers.size());
+  for (const sim::JobRecord &job : result.jobs) {
+    if (job.layer >= rows.size())
+      continue;
+    rows[job.layer].steps += job.steps;
+    for (size_t i = 0; i < TilewrightCauseCount; ++i)
+      rows[job.layer].lost[i] += job.lost[i];
+  }
+  int64_t ideal = 0;
+  std::printf("%-34s %-34s %-26s %10s %7s  lost\n", "layer", "shape", "tile", "cycles", "useful");
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const LayerInfo &layer = program.layers[i];
+    uint64_t cycles = rows[i].steps;
+    for (uint64_t lost : rows[i].lost)
+      cycles += lost;
+    ideal += layer.idealCycles;
+    std::printf("%-34.34s %-34.34s %-26.26s %10llu %6.1f%%  mapping %lld", layer.name.c_str(), layer.shape.c_str(),
+                layer.tile.c_str(), static_cast<unsigned long long>(cycles),
+                cycles ? 100.0 * layer.idealCycles / cycles : 0,
+                static_cast<long long>(rows[i].steps - layer.idealCycles));
+    for (size_t c = 0; c < TilewrightCauseCount; ++c)
+      if (rows[i].lost[c])
+        std::printf(", %s %llu", sim::causeNames[c], static_cast<unsigned long long>(rows[i].lost[c]));
+    std::printf("\n");
+  }
+  std::printf("total: %llu cycles, %lld ideal, %.2f %% useful;", static_cast<unsigned long long>(result.cycles),
+              static_cast<long long>(ideal), result.cycles ? 100.0 * ideal / result.cycles : 0);
+  for (size_t c = 0; c < TilewrightCauseCount; ++c)
+    std::printf(" %s %llu", sim::causeNames[c], static_cast<unsigned long long>(result.lost()[c]));
+  std::printf("; tail %llu\n", static_cast<unsigned long long>(result.tail));
+}
+
+static int profile(ProgramOp op) {
+  auto program = toDeviceProgram(op);
+  if (failed(program))
+    return 1;
+  ArrayConfig config = ArrayConfig::load(op.getArray().str());
+  std::vector<isa::Descriptor> descriptors = isa::decodeProgram(program->descriptors);
+  isa::verifyProgram(descriptors, config, program->dramBytes);
+  std::printf("%zu descriptors, %zu bytes of constants, %llu cycles expected by the scheduler\n", descriptors.size(),
+              program->constants.front().bytes.size(), static_cast<unsigned long long>(op.getExpectedCycles()));
+  std::unique_ptr<sim::Executor> golden = sim::makeGoldenExecutor(), executor;
+  if (executorName == "rtl")
+    executor = sim::makeRtlExecutor();
+  else
+    executor = executorName == "golden" ? sim::makeGoldenExecutor() : sim::makeModelExecutor();
+  sim::RunOptions options;
+  options.collectWrites = check;
+  options.cyclesOnly = !check;
+  options.dramBytesPerCycle = dramRate;
+  std::vector<uint8_t> memory = image(*program);
+  auto start = std::chrono::steady_clock::now();
+  sim::RunResult result = executor->run(config, memory, program->programAddress, options);
+  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  print(*program, result, config);
+  std::printf("%.2f s\n", seconds);
+  if (!check)
+    return 0;
+  std::vector<uint8_t> other = image(*program);
+  options.strict = true;
+  sim::RunResult expected = golden->run(config, other, program->programAddress, options);
+  std::string difference = sim::compareWrites(config, image(*program), program->programAddress, *golden, expected,
+                                              *executor, result, options);
+  std::printf("%s\n", difference.empty() ? "every write equals golden's" : difference.c_str());
+  return difference.empty() ? 0 : 1;
+}
+
+int main(int argc, char **argv) {
+  llvm::cl::ParseCommandLineOptions(argc, argv, "runs a systolic.program and prints where its cycles went\n");
+  mlir::DialectRegistry registry;
+  registry.insert<mlir::func::FuncDialect, onnx::OnnxDialect, SystolicDialect>();
+  mlir::MLIRContext context(registry);
+  auto module = mlir::parseSourceFile<mlir::ModuleOp>(file, &context);
+  if (!module)
+    return 1;
+  int status = 0;
+  try {
+    for (auto op : module->getOps<ProgramOp>())
+      status |= profile(op);
+  } catch (const std::exception &error) {
+    std::fprintf(stderr, "profile-program: %s\n", error.what());
+    return 1;
+  }
+  return status;
+}
