@@ -14,6 +14,8 @@ std::optional<SmallVector<int64_t>> Context::integers(size_t i) const {
   return operand ? onnx::integers(operand->attr) : std::nullopt;
 }
 
+static constexpr int64_t kGrowth = 1 << 24;
+
 static const Rules &allRules() {
   static const Rules rules = [] {
     Rules result;
@@ -54,6 +56,8 @@ Results fold::evaluate(onnx::NodeOp node, int64_t byteLimit) {
       return {};
     oneValue &= value.isSplat() || type.getNumElements() <= 64;
   }
+  // A few bytes can ask for any amount; what grows beyond its inputs is better computed at run time.
+  byteLimit = std::min(byteLimit, std::max<int64_t>(kGrowth, 4 * bytes));
   for (Value result : node.getResults()) {
     auto type = dyn_cast<RankedTensorType>(result.getType());
     if (!type || !type.hasStaticShape() || !count(type, oneValue && node.is("ConstantOfShape")))

@@ -35,8 +35,11 @@ static std::optional<Geometry> geometry(NodeEditor &edit, size_t rank, ArrayRef<
     g.pads.assign(2 * rank, 0);
   if (edit.node.stringAttr("auto_pad", "NOTSET") == "VALID")
     g.pads.assign(2 * rank, 0);
-  bool fits = g.kernel.size() == rank && g.strides.size() == rank && g.dilations.size() == rank &&
-              g.pads.size() == 2 * rank && !llvm::any_of(g.kernel, ShapedType::isDynamic);
+  bool fits =
+      g.kernel.size() == rank && g.strides.size() == rank && g.dilations.size() == rank && g.pads.size() == 2 * rank;
+  // Values that shape inference refuses.
+  for (ArrayRef<int64_t> values : {ArrayRef(g.kernel), ArrayRef(g.strides), ArrayRef(g.dilations)})
+    fits &= llvm::all_of(values, [](int64_t value) { return value >= 1 && value <= (1 << 30); });
   return fits ? std::optional(g) : std::nullopt;
 }
 
