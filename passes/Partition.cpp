@@ -34,13 +34,20 @@ static std::string reasonFor(onnx::NodeOp node, const TargetDescription &target)
     bool leaves = reads([](Value value) { return value.getDefiningOp<tile::FromMapOp>() != nullptr; });
     if (enters || leaves)
       return enters ? "quantizes what enters the array" : "dequantizes what leaves the array";
+    if (onnx::constantValue(node.input(0)))
+      return "a constant of an operator of the host";
     return "between operators of the host";
   }
+  if (node->getNumResults() > 0)
+    if (auto type = dyn_cast<ShapedType>(node->getResult(0).getType()); !type || !type.hasStaticShape())
+      return op + ": its shape is not static";
   bool quantized = reads([&](Value value) { return fromNode(value, "DequantizeLinear"); });
   bool result = llvm::any_of(node->getUsers(), [](Operation *user) {
     auto consumer = dyn_cast<onnx::NodeOp>(user);
     return consumer && consumer.is("QuantizeLinear");
   });
+  if (quantized && node.is("Mul"))
+    return op + ": a product of two activations; the array multiplies by constants";
   if (quantized && result)
     return op + " has no form on " + target.name();
   if (quantized)
@@ -71,9 +78,9 @@ struct PartitionPass final : tilewright::impl::PartitionPassBase<PartitionPass> 
       return signalPassFailure();
     }
     Block &block = function.getBody().front();
-    assignStages(block);
+    stages = stagesOf(block);
     splitCrossings(block);
-    assignStages(block);
+    stages = stagesOf(block);
     // Stable: host operators of a stage before its layers, each in the order they were in.
     SmallVector<std::tuple<unsigned, bool, size_t, Operation *>> order;
     for (Operation &op : block.without_terminator())
@@ -87,23 +94,6 @@ struct PartitionPass final : tilewright::impl::PartitionPassBase<PartitionPass> 
   }
 
 private:
-  /// Layers of stage s make program s; host operators of stage s run before it.
-  void assignStages(Block &block) {
-    stages.clear();
-    for (Operation &op : block.without_terminator()) {
-      unsigned stage = 0;
-      op.walk([&](Operation *inner) {
-        for (Value operand : inner->getOperands()) {
-          Operation *producer = operand.getDefiningOp();
-          auto found = producer ? stages.find(producer) : stages.end();
-          if (found != stages.end())
-            stage = std::max(stage, found->second + (isDeviceOp(producer) && !isDeviceOp(&op) ? 1 : 0));
-        }
-      });
-      stages[&op] = stage;
-    }
-  }
-
   /// A map that a later program reads passes through the host.
   void splitCrossings(Block &block) {
     OpBuilder builder(&getContext());

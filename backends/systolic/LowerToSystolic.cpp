@@ -12,6 +12,7 @@
 #include "backends/systolic/ProgramTranslation.h"
 
 #include "dialects/onnx/OnnxDialect.h"
+#include "passes/memory/Segment.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -23,10 +24,7 @@ namespace tilewright {
 using namespace mlir;
 using namespace tilewright;
 using namespace tilewright::systolic;
-
-static bool isDeviceOp(Operation *op) {
-  return llvm::isa<tile::ToMapOp, tile::FromMapOp, tile::GroupOp, tile::TileRootInterface>(op);
-}
+using memory::isDeviceOp;
 
 /// Name in the model of a tensor that host and array share.
 static std::string tensorName(Value value, func::FuncOp function) {
@@ -121,20 +119,11 @@ LogicalResult LowerToSystolicPass::collectStage(func::FuncOp function, ArrayRef<
 
 LogicalResult LowerToSystolicPass::lower(func::FuncOp function, const ArrayConfig &config) {
   Block &body = function.getBody().front();
-  // Stage of an op: device ops of stage s make program s; host ops of stage s run before it.
-  DenseMap<Operation *, unsigned> stages;
+  DenseMap<Operation *, unsigned> stages = memory::stagesOf(body);
   unsigned count = 0;
-  for (Operation &op : body.without_terminator()) {
-    unsigned stage = 0;
-    op.walk([&](Operation *inner) {
-      for (Value operand : inner->getOperands())
-        if (Operation *producer = operand.getDefiningOp(); producer && stages.count(producer))
-          stage = std::max(stage, stages[producer] + (isDeviceOp(producer) && !isDeviceOp(&op) ? 1 : 0));
-    });
-    stages[&op] = stage;
-    if (isDeviceOp(&op))
+  for (auto [op, stage] : stages)
+    if (isDeviceOp(op))
       count = std::max(count, stage + 1);
-  }
   if (count == 0)
     return success();
 

@@ -19,6 +19,8 @@ int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 constexpr int64_t maxField(unsigned bits) { return (int64_t(1) << bits) - 1; }
 /// Dead cycles between output-channel blocks of a job (header, address set-up), and of a job.
 constexpr int64_t blockOverhead = 20, jobOverhead = 40;
+/// Bytes buffered per pixel lane in packed mode (docs/accelerator.md).
+constexpr int64_t packedRowBuffer = 128;
 
 /// Kernel, strides and so on of roots with a window, read from the op's attributes: absent for the others.
 struct Window {
@@ -98,6 +100,7 @@ private:
   /// Reduction steps of one output-channel block; also its ring words without the header.
   int64_t blockSteps(TileRootInterface root) const;
   bool depthwiseFits(TileRootInterface root) const;
+  bool packs(ContractionOp contraction) const;
 
   ArrayConfig config;
 };
@@ -110,18 +113,28 @@ bool SystolicTarget::depthwiseFits(TileRootInterface root) const {
   return config.channels <= 16;
 }
 
+/// Packed mode: an image straight from DRAM with few channels, all of whose readers take it so.
+bool SystolicTarget::packs(ContractionOp contraction) const {
+  auto image = contraction.getInput().getDefiningOp<ToMapOp>();
+  if (!image)
+    return false;
+  return llvm::all_of(image.getResult().getUses(), [&](OpOperand &use) {
+    auto reader = dyn_cast<ContractionOp>(use.getOwner());
+    if (!reader || use.getOperandNumber() != 0 || reader.getGroup() != 1 || reader.getDilations()[1] != 1)
+      return false;
+    int64_t channels = reader.getInput().getType().getDimSize(1);
+    // A kernel row has to fit the byte buffers of a pixel lane.
+    int64_t rowBytes = reader.getIterationSpace().reduction[2] * channels + config.reduction;
+    return channels <= 4 && rowBytes <= packedRowBuffer;
+  });
+}
+
 std::string SystolicTarget::unit(TileRootInterface root) const {
   Operation *op = root;
   if (isa<DepthwiseOp>(op))
     return depthwiseFits(root) ? "depthwise" : "dense";
-  if (auto contraction = dyn_cast<ContractionOp>(op)) {
-    // An image straight from DRAM with few channels: all taps packed on the reduction lanes.
-    bool image = contraction.getInput().getDefiningOp<ToMapOp>() != nullptr;
-    if (image && contraction.getGroup() == 1 && contraction.getInput().getType().getDimSize(1) <= 4 &&
-        contraction.getDilations()[1] == 1)
-      return "packed";
-    return "dense";
-  }
+  if (auto contraction = dyn_cast<ContractionOp>(op))
+    return packs(contraction) ? "packed" : "dense";
   return "vector";
 }
 

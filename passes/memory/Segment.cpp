@@ -11,6 +11,31 @@ using namespace tilewright::tile;
 
 bool memory::isDeviceOp(Operation *op) { return isa<ToMapOp, FromMapOp, GroupOp, TileRootInterface>(op); }
 
+DenseMap<Operation *, unsigned> memory::stagesOf(Block &block) {
+  DenseMap<Operation *, unsigned> stages;
+  for (Operation &op : block.without_terminator()) {
+    unsigned stage = 0;
+    op.walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands()) {
+        Operation *producer = operand.getDefiningOp();
+        auto found = producer ? stages.find(producer) : stages.end();
+        if (found != stages.end())
+          stage = std::max(stage, found->second + (isDeviceOp(producer) && !isDeviceOp(&op) ? 1 : 0));
+      }
+    });
+    stages[&op] = stage;
+  }
+  for (auto input : block.getOps<ToMapOp>()) {
+    std::optional<unsigned> first;
+    for (Operation *user : input->getUsers())
+      if (auto found = stages.find(block.findAncestorOpInBlock(*user)); found != stages.end())
+        first = std::min(first.value_or(found->second), found->second);
+    if (first)
+      stages[input] = *first;
+  }
+  return stages;
+}
+
 SmallVector<SmallVector<Operation *>> memory::deviceRuns(func::FuncOp function) {
   SmallVector<SmallVector<Operation *>> runs;
   bool open = false;

@@ -61,6 +61,10 @@ private:
   void place(tile::MoveOp move);
 };
 
+/// The stage of each operation of a block: layers of stage s make program s, host operators of stage s run before it.
+/// What enters the device (to_map) belongs to its first reader's stage.
+llvm::DenseMap<mlir::Operation *, unsigned> stagesOf(mlir::Block &block);
+
 /// The segments of a function: runs of device operations that no host operator interrupts (constants do not count).
 llvm::SmallVector<llvm::SmallVector<mlir::Operation *>> deviceRuns(mlir::func::FuncOp function);
 bool isDeviceOp(mlir::Operation *op);

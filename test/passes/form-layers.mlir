@@ -122,3 +122,33 @@ func.func @refused(%q: tensor<1x2x4x4x4xi8>) -> tensor<1x2x4x4x4xi8> {
   %q1 = onnx.node "QuantizeLinear" since 13 (%c, %s, %z) : (tensor<1x2x4x4x4xf32>, tensor<f32>, tensor<i8>) -> tensor<1x2x4x4x4xi8>
   return %q1 : tensor<1x2x4x4x4xi8>
 }
+
+// A maximum on the integers themselves; a Flatten behind what leaves the array is other strides of from_map.
+// CHECK-LABEL: func.func @integer_pool
+func.func @integer_pool(%q: tensor<1x3x4x4xi8>) -> tensor<1x12xi8> {
+  // CHECK: %[[P:.*]] = tile.pooling max
+  // CHECK: tile.from_map %[[P]] strides [0, 4, 2, 1] : tensor<1x3x2x2xi8> -> tensor<1x12xi8>
+  // CHECK-NOT: onnx.node
+  %p = onnx.node "MaxPool" since 12 (%q) {kernel_shape = [2, 2], strides = [2, 2]} : (tensor<1x3x4x4xi8>) -> tensor<1x3x2x2xi8>
+  %f = onnx.node "Flatten" since 13 (%p) : (tensor<1x3x2x2xi8>) -> tensor<1x12xi8>
+  return %f : tensor<1x12xi8>
+}
+
+// NHWC: the transposes around a convolution are strides of what enters and leaves.
+// CHECK-LABEL: func.func @nhwc
+func.func @nhwc(%q: tensor<1x4x5x3xi8>) -> tensor<1x4x5x2xi8> {
+  %s = onnx.constant dense<0.5> : tensor<f32>
+  %z = onnx.constant dense<0> : tensor<i8>
+  %none = onnx.none
+  %w = onnx.constant dense<2> : tensor<2x3x1x1xi8>
+  // CHECK: tile.to_map %arg0 strides [0, 1, 15, 3] : tensor<1x4x5x3xi8> -> tensor<1x3x4x5xi8>
+  // CHECK: tile.from_map %{{.*}} strides [0, 1, 10, 2] : tensor<1x2x4x5xi8> -> tensor<1x4x5x2xi8>
+  // CHECK-NOT: onnx.node
+  %d = onnx.node "DequantizeLinear" since 13 (%q, %s, %z) : (tensor<1x4x5x3xi8>, tensor<f32>, tensor<i8>) -> tensor<1x4x5x3xf32>
+  %t = onnx.node "Transpose" since 13 (%d) {perm = [0, 3, 1, 2]} : (tensor<1x4x5x3xf32>) -> tensor<1x3x4x5xf32>
+  %dw = onnx.node "DequantizeLinear" since 13 (%w, %s, %z) : (tensor<2x3x1x1xi8>, tensor<f32>, tensor<i8>) -> tensor<2x3x1x1xf32>
+  %c = onnx.node "Conv" since 11 (%t, %dw, %none) : (tensor<1x3x4x5xf32>, tensor<2x3x1x1xf32>, none) -> tensor<1x2x4x5xf32>
+  %u = onnx.node "Transpose" since 13 (%c) {perm = [0, 2, 3, 1]} : (tensor<1x2x4x5xf32>) -> tensor<1x4x5x2xf32>
+  %q1 = onnx.node "QuantizeLinear" since 13 (%u, %s, %z) : (tensor<1x4x5x2xf32>, tensor<f32>, tensor<i8>) -> tensor<1x4x5x2xi8>
+  return %q1 : tensor<1x4x5x2xi8>
+}
