@@ -14,47 +14,71 @@ using namespace tilewright;
 using namespace tilewright::memory;
 using namespace tilewright::tile;
 
+/// Cycles of the layer alone, with everything on chip.
+static int64_t computeCycles(TileRootInterface root, const TargetDescription &target) {
+  TileChoice whole;
+  IterationSpace space = root.getIterationSpace();
+  whole.sizes.assign({space.batch, space.group, space.channels, space.height, space.width});
+  whole.unit = target.unit(root);
+  whole.weights = root.getWeightsOperand() ? WeightsPolicy::Kept : WeightsPolicy::None;
+  return target.estimate(root, whole).computeCycles;
+}
+
+static int64_t weightsOf(TileRootInterface root, const TargetDescription &target) {
+  return root.getWeightsOperand() ? target.weightBytes(root, root.getResultType().getDimSize(1)) : 0;
+}
+
 static bool shouldGroup(TileRootInterface producer, TileRootInterface consumer, const TargetDescription &target) {
   RankedTensorType between = producer.getResultType();
   if (!producer->getResult(0).hasOneUse() || consumer->getOperand(0) != producer->getResult(0) ||
       consumer->getBlock() != producer->getBlock() || !target.canInterleave(producer, consumer))
-    return false;
-  if (target.unit(producer) == target.unit(consumer) || consumer.getWeightsOperand())
-    return false;
-  // Groups keep all their weights on chip.
-  if (target.weightBytes(producer, between.getDimSize(1)) > target.weightCapacity())
     return false;
   // A consumer that needs most rows for its first one cannot take turns.
   int64_t height = between.getDimSize(2);
   if (height < 8 || rowsOf(consumer, 0, 1) * 2 > height)
     return false;
   auto bytes = [&](RankedTensorType type) { return target.mapBytes(type.getShape(), type.getElementType()); };
-  return bytes(between) + bytes(consumer.getResultType()) > target.mapCapacity() / 2;
+  // Another unit would leave the producer's idle while the map waits, on chip or not.
+  if (target.unit(producer) != target.unit(consumer) && !consumer.getWeightsOperand())
+    return bytes(between) + bytes(consumer.getResultType()) > target.mapCapacity() / 2;
+  // Else it is worth it where the map would go through DRAM, and that takes long beside the computation.
+  int64_t input = bytes(producer.getOperandType(producer.getMapOperands()[0]));
+  bool fits = std::max(input, bytes(consumer.getResultType())) + bytes(between) <= target.mapCapacity();
+  double traffic = 2.0 * static_cast<double>(bytes(between)) / target.bytesPerCycle();
+  return !fits &&
+         traffic > 0.3 * static_cast<double>(computeCycles(producer, target) + computeCycles(consumer, target));
 }
 
 void memory::groupLayers(ArrayRef<Operation *> run, const TargetDescription &target) {
-  TileRootInterface before;
-  SmallVector<std::pair<TileRootInterface, TileRootInterface>> pairs;
+  SmallVector<SmallVector<TileRootInterface>> groups;
+  int64_t weights = 0;
   for (Operation *op : run) {
     auto root = dyn_cast<TileRootInterface>(op);
     if (!root || isa<MoveOp>(op))
       continue;
-    if (before && shouldGroup(before, root, target)) {
-      pairs.push_back({before, root});
-      before = nullptr;
+    // Groups keep all their weights on chip.
+    int64_t more = weightsOf(root, target);
+    if (!groups.empty() && weights + more <= target.weightCapacity() &&
+        shouldGroup(groups.back().back(), root, target)) {
+      groups.back().push_back(root);
+      weights += more;
       continue;
     }
-    before = root;
+    groups.push_back({root});
+    weights = more;
   }
-  for (auto &[producer, consumer] : pairs) {
-    OpBuilder builder(consumer);
-    auto group = GroupOp::create(builder, consumer.getLoc(), consumer->getResultTypes(), TilingAttr(),
-                                 consumer->getAttrOfType<StringAttr>("layer"));
+  for (SmallVector<TileRootInterface> &layers : groups) {
+    if (layers.size() < 2)
+      continue;
+    TileRootInterface last = layers.back();
+    OpBuilder builder(last);
+    auto group = GroupOp::create(builder, last->getLoc(), last->getResultTypes(), TilingAttr(),
+                                 last->getAttrOfType<StringAttr>("layer"));
     Block *body = builder.createBlock(&group.getBody());
-    consumer->getResult(0).replaceAllUsesWith(group.getResult(0));
-    producer->moveBefore(body, body->end());
-    consumer->moveBefore(body, body->end());
+    last->getResult(0).replaceAllUsesWith(group.getResult(0));
+    for (TileRootInterface layer : layers)
+      layer->moveBefore(body, body->end());
     builder.setInsertionPointToEnd(body);
-    YieldOp::create(builder, consumer.getLoc(), consumer->getResults());
+    YieldOp::create(builder, last->getLoc(), last->getResults());
   }
 }
