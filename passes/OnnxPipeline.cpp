@@ -22,6 +22,9 @@ void tilewright::buildOnnxPipeline(OpPassManager &manager) {
   }
   manager.addNestedPass<func::FuncOp>(createFoldConstantsPass());
   manager.addNestedPass<func::FuncOp>(createRecognizeActivationsPass());
+  manager.addNestedPass<func::FuncOp>(createSimplifyPass());
+  // A branch that was decided can tell more than the two together did.
+  manager.addNestedPass<func::FuncOp>(createInferShapesPass());
   manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   manager.addNestedPass<func::FuncOp>(createCSEPass());
 }

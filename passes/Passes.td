@@ -66,6 +66,16 @@ def FoldConstantsPass : Pass<"fold-constants", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tilewright::onnx::OnnxDialect"];
 }
 
+def SimplifyPass : Pass<"simplify", "::mlir::func::FuncOp"> {
+  let summary = "exact rewrites that leave fewer nodes";
+  let description = [{
+    Moves that change nothing are dropped; Reshape, Flatten, Squeeze and Unsqueeze in a row become one Reshape, Transposes one
+    Transpose; Pad of zeros goes into the Conv or AveragePool behind it; ReduceMean over the spatial dimensions becomes
+    GlobalAveragePool, a Sum of two Add; an If whose condition is known becomes its branch. Needs normalized opsets.
+  }];
+  let dependentDialects = ["::tilewright::onnx::OnnxDialect"];
+}
+
 def FoldAffinePass : Pass<"fold-affine", "::mlir::func::FuncOp"> {
   let summary = "fold batch normalization and per-channel constants into convolutions and matrix products";
   let description = [{

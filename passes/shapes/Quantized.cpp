@@ -4,14 +4,30 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/onnx/ConstantData.h"
 #include "passes/shapes/ShapeTable.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace tilewright;
 using namespace tilewright::shapes;
 
+/// A constant scale must be a number that quantization can be done with.
+static LogicalResult checkNumbers(ShapeContext &context, unsigned input) {
+  Value scale = context.node.input(input);
+  auto values = scale ? onnx::floats(onnx::constantValue(scale)) : std::nullopt;
+  for (double value : values.value_or(SmallVector<double>()))
+    if (!std::isfinite(value) || (context.node.is("QuantizeLinear") && value == 0))
+      return context.error() << "the scale is " << value << "; it must be finite"
+                             << (context.node.is("QuantizeLinear") ? " and not 0" : "");
+  return success();
+}
+
 /// A scale or zero point is a scalar, or a vector along the axis (blocks of it are not supported).
 static LogicalResult checkScale(ShapeContext &context, ArrayRef<Dim> x, unsigned input) {
+  if (failed(checkNumbers(context, input)))
+    return failure();
   auto scale = context.shape(input);
   if (!scale || scale->empty() || (scale->size() == 1 && constantOf(scale->front()) == 1))
     return success();

@@ -132,3 +132,12 @@ func.func @absurd() -> tensor<*x!onnx.unknown> {
   %y = onnx.node "ConstantOfShape" since 9 (%s) : (tensor<2xi64>) -> tensor<*x!onnx.unknown>
   return %y : tensor<*x!onnx.unknown>
 }
+
+// -----
+
+func.func @nan_scale(%x: tensor<2xf32>) -> tensor<*x!onnx.unknown> {
+  %s = onnx.constant dense<0x7FC00000> : tensor<f32>
+  // expected-error @+1 {{QuantizeLinear(13): the scale is nan; it must be finite and not 0}}
+  %y = onnx.node "QuantizeLinear" since 13 (%x, %s) : (tensor<2xf32>, tensor<f32>) -> tensor<*x!onnx.unknown>
+  return %y : tensor<*x!onnx.unknown>
+}
