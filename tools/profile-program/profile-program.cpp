@@ -30,6 +30,9 @@ static llvm::cl::opt<std::string> executorName("executor", llvm::cl::init("model
 static llvm::cl::opt<bool> check("check", llvm::cl::desc("compare every write with golden"));
 static llvm::cl::opt<unsigned> dramRate("dram-bytes-per-cycle", llvm::cl::init(0), llvm::cl::desc("0: as configured"));
 
+static llvm::cl::opt<int> traceLayer("trace-layer", llvm::cl::init(-1),
+                                     llvm::cl::desc("list the jobs of this layer with their times"));
+
 static std::vector<uint8_t> image(const DeviceProgram &program) {
   std::vector<uint8_t> memory(program.dramBytes);
   std::mt19937 random(1);
@@ -101,6 +104,11 @@ static int profile(ProgramOp op) {
   sim::RunResult result = executor->run(config, memory, program->programAddress, options);
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   print(*program, result, config);
+  for (const sim::JobRecord &job : result.jobs)
+    if (static_cast<int>(job.layer) == traceLayer)
+      std::printf("%8llu %8llu  %6u  %s\n", static_cast<unsigned long long>(job.start),
+                  static_cast<unsigned long long>(job.end), job.descriptor,
+                  isa::disassemble(descriptors[job.descriptor]).c_str());
   std::printf("%.2f s\n", seconds);
   if (!check)
     return 0;
