@@ -22,7 +22,7 @@ struct CompileOptions {
   std::string quantize = "none";            ///< none | int8
   std::string calibration;                  ///< folder of .npz, an .npz, or random:SEED
   std::string calibrationRange = "min-max"; ///< min-max | percentile:99.99
-  std::string activations = "uint8";        ///< uint8 | int8
+  std::string activations = "int8";         ///< int8 | uint8
   std::optional<int64_t> batch;
   std::vector<std::string> inputShapes; ///< NAME:1x3x224x224; several for one input: several specialisations
   std::string emit = "package";         ///< package | onnx | tile | target | llvm | asm | quantized

@@ -9,6 +9,7 @@
 #include "dialects/tile/TileDialect.h"
 #include "driver/BatchAnalysis.h"
 #include "driver/PlanBuilder.h"
+#include "driver/QuantizeModel.h"
 #include "driver/Specialisation.h"
 #include "passes/VerifySupported.h"
 #include "runtime/PackageWriter.h"
@@ -37,6 +38,8 @@ public:
   CompileResult run(const std::string &packagePath) {
     options.validate();
     import();
+    if (options.quantize == "int8")
+      quantize();
     if (options.emit == "onnx")
       return emitModules();
     if (options.target == "systolic")
@@ -64,6 +67,7 @@ private:
   }
 
   void import();
+  void quantize();
   CompileResult emitModules();
   void chooseHostWork();
   void compileHostCode();
@@ -111,6 +115,14 @@ void Compilation::import() {
     stage("read " + model->name() + (shapes.size() > 1 ? ", specialisation " + std::to_string(i + 1) : ""));
     specialisations.push_back(importSpecialisation(context, model, shapes[i], options.batch, diagnostics));
   }
+}
+
+void Compilation::quantize() {
+  stage("calibrate and quantize");
+  QuantizationResult quantization = quantizeModel(context, model, options, specialisations, diagnostics);
+  writer.tables.uncalibrated = quantization.uncalibrated;
+  if (options.explain)
+    result.explanation += explainAccuracy(quantization);
 }
 
 CompileResult Compilation::emitModules() {

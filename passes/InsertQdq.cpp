@@ -31,6 +31,9 @@ namespace {
 
 struct InsertQdqPass final : tilewright::impl::InsertQdqPassBase<InsertQdqPass> {
   using InsertQdqPassBase::InsertQdqPassBase;
+  InsertQdqPass(std::shared_ptr<const RangeTable> given, bool isUnsigned) : table(std::move(given)) {
+    this->isUnsigned = isUnsigned;
+  }
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();
@@ -39,7 +42,8 @@ struct InsertQdqPass final : tilewright::impl::InsertQdqPassBase<InsertQdqPass> 
     if (isQuantized)
       return; // taken as it is
     try {
-      table = readRangeTable(ranges);
+      if (!table)
+        table = std::make_shared<RangeTable>(readRangeTable(ranges));
     } catch (const Error &error) {
       emitError(function.getLoc()) << error.what();
       return signalPassFailure();
@@ -72,8 +76,8 @@ private:
       }
     }
     for (Value tensor : tensors) {
-      auto found = table.find(keys.lookup(tensor));
-      if (found == table.end())
+      auto found = table->find(keys.lookup(tensor));
+      if (found == table->end())
         return emitError(tensor.getLoc()) << "no calibration range for tensor '" << keys.lookup(tensor) << "'";
       auto [slot, isNew] = merged.try_emplace(shared.getLeaderValue(tensor), found->second);
       slot->second.include(found->second);
@@ -187,9 +191,13 @@ private:
     return {quantize.getOutputs()[0], dequantize.getOutputs()[0]};
   }
 
-  RangeTable table;
+  std::shared_ptr<const RangeTable> table;
   llvm::DenseMap<Value, std::string> keys;
   llvm::DenseMap<Value, ActivationParameters> parameters;
 };
 
 } // namespace
+
+std::unique_ptr<Pass> tilewright::createInsertQdqPass(std::shared_ptr<const RangeTable> table, bool isUnsigned) {
+  return std::make_unique<InsertQdqPass>(std::move(table), isUnsigned);
+}

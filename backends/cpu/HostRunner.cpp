@@ -44,12 +44,12 @@ HostRunner::HostRunner(func::FuncOp function, const llvm::DenseSet<Value> &keep,
   if (failed(compiled))
     throw Error("the model has nodes that cannot run on the host");
   hostCode = std::move(*compiled);
-  int file = memfd_create("tilewright-host", MFD_CLOEXEC);
+  // Open as long as the library: a second one under the same number would be taken for the first by dlopen.
+  file = memfd_create("tilewright-host", MFD_CLOEXEC);
   const std::vector<char> &object = hostCode.sharedObject;
   if (file < 0 || write(file, object.data(), object.size()) != static_cast<ssize_t>(object.size()))
     throw Error("cannot write host code to memory");
   library = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
-  close(file);
   if (!library)
     throw Error(std::string("cannot load host code: ") + dlerror());
   int64_t most = 0;
@@ -72,6 +72,8 @@ HostRunner::HostRunner(func::FuncOp function, const llvm::DenseSet<Value> &keep,
 HostRunner::~HostRunner() {
   if (library)
     dlclose(library);
+  if (file >= 0)
+    close(file);
 }
 
 void HostRunner::run(ArrayRef<ArrayRef<char>> arguments) {

@@ -44,6 +44,7 @@ private:
   mlir::func::FuncOp function;
   HostCode hostCode;
   void *library = nullptr;
+  int file = -1;
   std::vector<TwHostKernel> entries;
   llvm::DenseMap<mlir::Value, AlignedBytes> buffers;
   AlignedBytes scratch;

@@ -9,6 +9,7 @@
 #define TILEWRIGHT_PASSES_QUANTIZATION_RANGETABLE_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/Pass.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -35,6 +36,9 @@ RangeTable readRangeTable(const std::string &path);
 /// none or one that was there before, a number in program order. The same for the same IR, so calibration and the
 /// quantization that follows agree.
 llvm::DenseMap<mlir::Value, std::string> calibrationKeys(mlir::func::FuncOp function);
+
+/// The pass insert-qdq with a table that is at hand.
+std::unique_ptr<mlir::Pass> createInsertQdqPass(std::shared_ptr<const RangeTable> table, bool isUnsigned);
 
 } // namespace tilewright
 

@@ -1,5 +1,6 @@
 """Shared by the Python tests: the repository's own packages are importable without being installed."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -21,3 +22,11 @@ def model():
             pytest.skip(f"not run: {error}")
 
     return get
+
+
+@pytest.fixture
+def build_dir():
+    """The build folder; another one than build/ is given in $TILEWRIGHT_BUILD."""
+    folder = Path(os.environ.get("TILEWRIGHT_BUILD", ROOT / "build"))
+    assert (folder / "bin").is_dir(), f"{folder}: nothing is built there"
+    return folder
