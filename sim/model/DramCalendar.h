@@ -39,6 +39,7 @@ public:
   /// A read of `beats` beats whose address is accepted in `now`: when its first and last beat are offered.
   std::pair<Time, Time> read(Time now, int64_t beats) {
     nextAddress = now + 1;
+    bool shared = now < writesUntil; // reads and writes take turns
     Time first = 0, last = 0;
     uint64_t slot = std::max(slotAt(now + latency), nextRead);
     for (int64_t i = 0; i < beats; ++i) {
@@ -46,7 +47,7 @@ public:
       last = timeOf(slot);
       if (i == 0)
         first = last;
-      ++slot;
+      slot += shared ? 2 : 1;
     }
     nextRead = slot;
     outstanding.push_back(last);
@@ -57,17 +58,18 @@ public:
   Time write(Time now) {
     uint64_t slot = book(std::max(slotAt(now), nextWrite));
     nextWrite = slot + 1;
+    writesUntil = timeOf(slot) + 24;
     return timeOf(slot);
   }
 
   Time writeResponse(Time lastBeat) const { return lastBeat + latency; }
 
 private:
-  static constexpr size_t maxOutstanding = 16; // as DramModel
+  static constexpr size_t maxOutstanding = 17; // DramModel's, and one in the core's address register
   static constexpr uint64_t window = 1 << 16;
 
   uint64_t slotAt(Time time) const { return uint64_t(std::ceil(double(time) / interval)); }
-  Time timeOf(uint64_t slot) const { return Time(std::ceil(double(slot) * interval)); }
+  Time timeOf(uint64_t slot) const { return Time(double(slot) * interval); }
   /// The first free slot from `slot` on, taken.
   uint64_t book(uint64_t slot) {
     while (booked[slot % window] == slot + 1)
@@ -80,7 +82,7 @@ private:
   Time latency;
   std::vector<uint64_t> booked; ///< slot + 1 of what was booked there last
   uint64_t nextRead = 0, nextWrite = 0;
-  Time nextAddress = 0;
+  Time nextAddress = 0, writesUntil = 0;
   std::deque<Time> outstanding;
 };
 

@@ -44,7 +44,7 @@ void ExecuteUnit::act(Time now) {
 
 /// Accounts for the cycles from the last job's end to this one's begin, by what the job at the queue's head waited for.
 void ExecuteUnit::chargeWait(Time until) {
-  Time head = std::max(machine.queues[queue].front().pushed, takeTimes.empty() ? 0 : takeTimes.back() + 1);
+  Time head = std::max(machine.queues[queue].front().pushed - 1, takeTimes.empty() ? 0 : takeTimes.back() + 1);
   charge(TilewrightCauseNoJob, std::min(head, until));
   const std::pair<TilewrightCause, Time> waits[] = {{TilewrightCauseWaitLoad, machine.waitHolds(0, job.waitLoad)},
                                                     {TilewrightCauseWaitStore, machine.waitHolds(4, job.waitStore)},
@@ -63,7 +63,7 @@ void ExecuteUnit::take(Time now) {
   record.opcode = uint32_t(Opcode::Execute);
   record.layer = uint32_t(job.layer);
   record.descriptor = descriptor;
-  record.start = now;
+  record.start = now + 1;
   began = std::max(now + 1, clock);
   chargeWait(began);
   machine.queues[queue].pop_front();
@@ -209,7 +209,7 @@ void ExecuteUnit::finishBrick(Time lastStep) {
     return;
   Time P = Time(machine.config.pixels), K = Time(machine.config.channels), lanes = std::min<Time>(K, 16);
   // Prepared pixels: one per cycle, at most a FIFO's worth ahead of their use.
-  size_t ahead = machine.config.pixels <= 4 ? size_t(16 / machine.config.pixels) : 4;
+  size_t ahead = size_t((machine.config.pixels <= 8 ? 64 : 128) / machine.config.pixels);
   Time prepare = drainWalkFree;
   if (pixelUse.size() >= ahead) {
     prepare = std::max(prepare, pixelUse[pixelUse.size() - ahead]);
@@ -222,8 +222,6 @@ void ExecuteUnit::finishBrick(Time lastStep) {
   Time writes = P * (straddles ? 2 : 1), groups = K / lanes;
   Time written = std::max(drain + K + drainToPixel + pixelToWritten + P - 1,
                           lastWritten + std::max(writes, (writes * groups + 3) / 4));
-  if (straddles)
-    written += P; // the last pixel's second word follows all others
   if (lastWritten > drain + 64)
     drain = lastWritten - 64;
   lastWritten = written;

@@ -21,29 +21,45 @@ int64_t beats(const Machine &machine, uint64_t address, int64_t words) {
 }
 
 /// From a unit's request register to the address on the bus.
-constexpr Time requestToAddress = 2;
+constexpr Time requestToAddress = 1;
 
 } // namespace
 
 // Fetch ---------------------------------------------------------------------------------------------------------------
 
-bool FetchUnit::wantsBurst() const {
-  int64_t total = int64_t(machine.program.size()) * 8 + 64; // it reads ahead past the end
-  return requested < total && requested - used + burstWords(address, 16) <= 64;
+/// When the eight words of descriptor `index` are collected: one per cycle from when they are there.
+Time FetchUnit::collectTime() const {
+  int64_t need = int64_t(index + 1) * 8;
+  for (const Burst &burst : bursts)
+    if (burst.end >= need) {
+      Time beat = burst.last;
+      if (burst.end - burst.begin > 1)
+        beat =
+            burst.first + (burst.last - burst.first) * Time(need - 1 - burst.begin) / Time(burst.end - burst.begin - 1);
+      return std::max(beat + Machine::beatToUse + 2, collectFrom + 8);
+    }
+  return never;
 }
 
-Time FetchUnit::dealTime() {
+/// When it asks for a burst: it reads ahead as far as its buffer has room, past the end of the program too, until the
+/// descriptor that ends it has been collected.
+Time FetchUnit::burstTime() const {
+  bool lastOne = index + 1 == machine.program.size();
+  int64_t words = burstWords(address, 16);
+  Time collected = collectTime(), at = never;
+  if (requested - int64_t(index) * 8 + words <= 64)
+    at = request;
+  else if (requested - int64_t(index + 1) * 8 + words <= 64 && collected != never)
+    at = std::max(request, collected);
+  if (at == never || (lastOne && collected != never && at > collected))
+    return never;
+  return machine.dram.mayRead(at) ? at : std::max(at, machine.dram.retryAt(at));
+}
+
+Time FetchUnit::dealTime() const {
   if (ended())
     return never;
-  // Eight words, one per cycle from when they are there.
-  int64_t need = int64_t(index + 1) * 8;
-  Time collected = never;
-  for (const auto &[words, time] : arrived)
-    if (words >= need) {
-      collected = std::max(time + Machine::beatToUse, collectFrom) + 1;
-      collected = std::max(collected, collectFrom + 8);
-      break;
-    }
+  Time collected = collectTime();
   if (collected == never)
     return never;
   const Descriptor &descriptor = machine.program[index];
@@ -71,26 +87,19 @@ Time FetchUnit::dealTime() {
   return collected;
 }
 
-Time FetchUnit::next() {
-  Time deal = dealTime();
-  if (wantsBurst() && !ended())
-    return std::min(deal, std::max(request, machine.dram.mayRead(request) ? request : machine.dram.retryAt(request)));
-  return deal;
-}
+Time FetchUnit::next() { return ended() ? never : std::min(dealTime(), burstTime()); }
 
 void FetchUnit::act(Time now) {
   Time deal = dealTime();
-  if (deal <= now) {
+  if (deal <= now && burstTime() > now) {
     const Descriptor &descriptor = machine.program[index];
-    used += 8;
     ++index;
-    while (!arrived.empty() && arrived.front().first < int64_t(index) * 8)
-      arrived.pop_front();
+    while (!bursts.empty() && bursts.front().end <= int64_t(index) * 8)
+      bursts.pop_front();
     collectFrom = deal;
-    request = std::max(request, deal);
     if (opcode(descriptor) == Opcode::Sync) {
       if (std::get<Sync>(descriptor).end)
-        endTime = deal + 2;
+        endTime = std::max(deal, lastBeat) + 2; // words on their way are waited for
       return;
     }
     machine.queues[queueOf(opcode(descriptor))].push_back({uint32_t(index - 1), deal + Machine::queueLatency});
@@ -105,7 +114,8 @@ void FetchUnit::act(Time now) {
   machine.result.dramBytes[TilewrightDramFetch] += uint64_t(beats(machine, address, words) * machine.config.busBytes);
   requested += words;
   address += uint64_t(words) * 16;
-  arrived.push_back({requested, last});
+  bursts.push_back({requested - words, requested, first, last});
+  lastBeat = last;
   request = now + 1;
 }
 
@@ -114,7 +124,16 @@ void FetchUnit::act(Time now) {
 Time LoadUnit::next() {
   if (!asking) {
     Time offer = machine.offered(queueOf(Opcode::Load), lastTake);
-    return offer == never ? never : std::max(offer, ask);
+    if (offer == never)
+      return never;
+    Time now = std::max(offer, ask);
+    const Load &following = std::get<Load>(machine.program[machine.queues[queueOf(Opcode::Load)].front().descriptor]);
+    if (writing.size() >= 3)
+      now = std::max(now, writing[writing.size() - 3]);
+    // The buffer is one stream or four: it must be empty in between.
+    if ((following.mode == LoadMode::Planar) != planarBuffer && !writing.empty())
+      now = std::max(now, writing.back());
+    return now;
   }
   // Room in the buffer.
   Time now = ask;
@@ -174,7 +193,10 @@ void LoadUnit::act(Time now) {
     return;
   asking = false;
   ask = now + 2;
-  machine.complete(queueOf(Opcode::Load), descriptor, started, writeFree + 2, writeFree + 4);
+  writing.push_back(writeFree + 1);
+  if (writing.size() > 4)
+    writing.pop_front();
+  machine.complete(queueOf(Opcode::Load), descriptor, started, writeFree, writeFree + 2);
 }
 
 void LoadUnit::takeJob(Time now) {
@@ -182,7 +204,8 @@ void LoadUnit::takeJob(Time now) {
   machine.queues[queueOf(Opcode::Load)].pop_front();
   machine.taken[queueOf(Opcode::Load)].push_back(now + 1);
   job = std::get<Load>(machine.program[descriptor]);
-  lastTake = started = now;
+  planarBuffer = job.mode == LoadMode::Planar;
+  lastTake = started = now + 1;
   ask = now + 1;
   sample = plane = row = stream = offset = 0;
   asking = true;
@@ -190,8 +213,8 @@ void LoadUnit::takeJob(Time now) {
 
 // Weights -------------------------------------------------------------------------------------------------------------
 
-/// When the ring has room for so many more 16-byte words; for fewer, `words` is lowered, if nothing will be freed before they
-/// have arrived.
+/// When the ring has room for so many more 16-byte words; for fewer, `words` is lowered, if nothing will be freed
+/// before they have arrived.
 Time WeightsUnit::roomFor(int64_t &words) {
   int64_t chunks = machine.config.ringWordBytes() / 16, capacity = machine.config.ringWords() * chunks;
   auto fits = [&](int64_t freed) { return reserved + words - freed * chunks <= capacity; };
@@ -235,7 +258,7 @@ void WeightsUnit::act(Time now) {
     queue.pop_front();
     machine.taken[queueOf(Opcode::Weights)].push_back(now + 1);
     job = std::get<Weights>(machine.program[descriptor]);
-    lastTake = started = now;
+    lastTake = started = now + 1;
     ask = now + 1;
     address = uint64_t(job.dramAddress);
     left = job.byteCount / 16;
@@ -261,7 +284,7 @@ void WeightsUnit::act(Time now) {
     for (int64_t word = before + 1; word * chunks <= arrivedChunks; ++word) {
       int64_t behind = arrivedChunks - word * chunks;
       Time time = last - Time(words > 1 ? double(last - first) * double(behind) / double(words - 1) : 0);
-      machine.arrivals.push_back(time + 3);
+      machine.arrivals.push_back(time + 1);
     }
   }
   address += uint64_t(words) * 16;
@@ -270,7 +293,7 @@ void WeightsUnit::act(Time now) {
   if (left == 0) {
     running = false;
     receiving.push_back(last + 1);
-    machine.complete(queueOf(Opcode::Weights), descriptor, started, last + 2, last + 4);
+    machine.complete(queueOf(Opcode::Weights), descriptor, started, last, last + 2);
   }
 }
 
@@ -299,7 +322,7 @@ void StoreUnit::act(Time now) {
     queue.pop_front();
     machine.taken[queueOf(Opcode::Store)].push_back(now + 1);
     job = std::get<Store>(machine.program[descriptor]);
-    lastTake = started = now;
+    lastTake = started = now + 1;
     issue = now + 2;
     sample = plane = row = done = 0;
     running = true;
@@ -320,7 +343,7 @@ void StoreUnit::act(Time now) {
   lastResponse = machine.dram.writeResponse(last);
   reserved += words;
   leaving.push_back({last, words});
-  issue = now + machine.stretched(now, words) + 1;
+  issue = now + machine.stretched(now, words);
   done += words;
   if (done < job.width)
     return;

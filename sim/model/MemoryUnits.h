@@ -17,15 +17,20 @@ public:
   Time end() const { return endTime; }
 
 private:
-  bool wantsBurst() const;
-  Time dealTime();
+  Time collectTime() const;
+  Time burstTime() const;
+  Time dealTime() const;
 
   Machine &machine;
   uint64_t address;
   size_t index = 0; ///< next descriptor to deal
-  int64_t requested = 0, used = 0;
-  std::deque<std::pair<int64_t, Time>> arrived; ///< words so far, last beat
-  Time collectFrom = 0, request = 2, endTime = 0;
+  int64_t requested = 0;
+  struct Burst {
+    int64_t begin, end; ///< words of the program
+    Time first, last;   ///< beats
+  };
+  std::deque<Burst> bursts;
+  Time collectFrom = 0, request = 0, endTime = 0, lastBeat = 0;
 };
 
 /// load_dma.sv: bursts as far ahead as the buffer of 256 words allows; one word per cycle into the scratchpad.
@@ -46,6 +51,8 @@ private:
   Time lastTake = 0, ask = 0, started = 0, rowData = 0, writeFree = 0;
   int64_t buffered = 0;
   std::deque<std::pair<Time, int64_t>> leaving; ///< words leave the buffer
+  std::deque<Time> writing;                     ///< jobs taken whose last word is not written
+  bool planarBuffer = false;
 };
 
 /// weights_dma.sv: bursts as far ahead as the ring has room, across jobs.

@@ -9,8 +9,8 @@ using namespace isa;
 
 namespace {
 constexpr size_t queue = size_t(Opcode::Vector) - 1;
-constexpr Time setupCycles = 9;   ///< eight products with one multiplier
-constexpr Time setToWritten = 11; ///< an output's last set to its write
+constexpr Time setupCycles = 9;  ///< eight products with one multiplier
+constexpr Time setToWritten = 9; ///< an output's last set to its write
 
 /// Sets of reads for one output of 16 channels.
 int64_t setsPerOutput(const Vector &job) {
@@ -38,8 +38,8 @@ void VectorUnit::act(Time now) {
   int64_t cyclesEach = std::max<int64_t>(setsPerOutput(job), job.outChannelOffset ? 2 : 1);
   Time begin = now + setupCycles;
   Time end = begin + machine.stretched(begin, outputs * cyclesEach) + setToWritten;
-  free = end + 2;
-  machine.complete(queue, descriptor, now, end, end + 2);
+  free = end;
+  machine.complete(queue, descriptor, now + 1, end, end + 2);
 }
 
 } // namespace tilewright::sim::model
