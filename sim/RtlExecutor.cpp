@@ -99,7 +99,7 @@ public:
 
   RunResult run(const ArrayConfig &config, std::span<uint8_t> memory, uint64_t programAddress,
                 const RunOptions &options) override {
-    Simulator &simulator = open(config);
+    Simulator &simulator = open(config, !options.waveFile.empty());
     RunResult result;
     Callbacks callbacks{result, options};
     TilewrightRequest request{};
@@ -157,16 +157,24 @@ private:
                   std::to_string(result.cycles) + " cycles of the run: the counters are wrong");
   }
 
-  Simulator &open(const ArrayConfig &config) {
-    for (const auto &[known, simulator] : simulators)
-      if (known.sameHardware(config))
-        return *simulator;
-    simulators.emplace_back(config, std::make_unique<Simulator>(buildSimulator(config, rtlOptions), config));
-    return *simulators.back().second;
+  Simulator &open(const ArrayConfig &config, bool trace) {
+    for (const Opened &opened : simulators)
+      if (opened.trace == trace && opened.config.sameHardware(config))
+        return *opened.simulator;
+    RtlOptions options = rtlOptions;
+    options.trace = trace;
+    simulators.push_back({config, trace, std::make_unique<Simulator>(buildSimulator(config, options), config)});
+    return *simulators.back().simulator;
   }
 
+  struct Opened {
+    ArrayConfig config;
+    bool trace;
+    std::unique_ptr<Simulator> simulator;
+  };
+
   RtlOptions rtlOptions;
-  std::vector<std::pair<ArrayConfig, std::unique_ptr<Simulator>>> simulators;
+  std::vector<Opened> simulators;
 };
 
 } // namespace
@@ -184,6 +192,8 @@ std::string buildSimulator(const ArrayConfig &config, const RtlOptions &options)
   add("--weight-ring-bytes", config.weightRingBytes);
   add("--table-slots", config.tableSlots);
   add("--bus-bytes", config.busBytes);
+  if (options.trace)
+    command.push_back("--trace");
   for (const std::string &define : options.defines)
     command.insert(command.end(), {"--define", define});
   if (options.notice) {

@@ -21,6 +21,8 @@ struct RtlOptions {
   std::vector<std::string> defines;
   /// Called once before a simulator is built, which takes a minute, with a line for the user.
   std::function<void(const std::string &)> notice;
+  /// Able to write waves (RunOptions::waveFile); simulates more slowly. Set by the executor for runs that ask for one.
+  bool trace = false;
 };
 
 std::unique_ptr<Executor> makeRtlExecutor(RtlOptions options = {});
@@ -30,7 +32,7 @@ std::unique_ptr<Executor> makeRtlExecutor(RtlOptions options = {});
 ///
 /// The command run is `build_simulator.py --pixels P --channels K --reduction C --scratchpad-bytes B
 /// --weight-ring-bytes B
-/// --table-slots N --bus-bytes B [--define NAME]...`; it builds unless the cache has the object for these and the RTL's
+/// --table-slots N --bus-bytes B [--trace] [--define NAME]...`; it builds unless the cache has the object for these and the RTL's
 /// sources, holding a lock, and prints the object's path as its only line on stdout.
 std::string buildSimulator(const ArrayConfig &config, const RtlOptions &options = {});
 

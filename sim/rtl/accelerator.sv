@@ -1,8 +1,6 @@
 // The accelerator: AXI4-Lite registers, one AXI4 master, descriptor fetch, five queues and their units around the scratchpad
 // and the weight ring. The trace outputs are for the simulation and for on-chip counters; nothing inside depends on them.
-module accelerator
-  import tilewright_isa_pkg::*;
-#(
+module accelerator #(
     parameter int unsigned P = 4,
     parameter int unsigned K = 16,
     parameter int unsigned C = 4,
@@ -104,9 +102,9 @@ module accelerator
   logic [3*5-1:0] request_words;
   logic [127:0] read_data;
   logic [4:0] push, full, take, done, job_valid;
-  logic [DescriptorBits-1:0] pushed_job;
+  logic [tilewright_isa_pkg::DescriptorBits-1:0] pushed_job;
   logic [31:0] pushed_index;
-  logic [DescriptorBits-1:0] load_job, weights_job, execute_job, vector_job, store_job;
+  logic [tilewright_isa_pkg::DescriptorBits-1:0] load_job, weights_job, execute_job, vector_job, store_job;
   logic [5*32-1:0] completed;
 
   descriptor_fetch #(.K(K)) u_fetch (
@@ -129,35 +127,35 @@ module accelerator
       .full_o(full[0]), .empty_o(queue_empty_o[0]), .completed_i(completed), .waits_o(queue_waits_o[0+:5]),
       .valid_o(job_valid[0]), .job_o(load_job), .index_o(queue_index_o[0+:32]), .take_i(take[0])
   );
-  assign job_layer_o[0+:16] = load_job[HeaderLayerLsb+:HeaderLayerWidth];
+  assign job_layer_o[0+:16] = load_job[tilewright_isa_pkg::HeaderLayerLsb+:tilewright_isa_pkg::HeaderLayerWidth];
 
   job_queue u_weights_queue (
       .clk_i, .rst_ni(core_rst_n), .push_i(push[1]), .push_job_i(pushed_job), .push_index_i(pushed_index),
       .full_o(full[1]), .empty_o(queue_empty_o[1]), .completed_i(completed), .waits_o(queue_waits_o[5+:5]),
       .valid_o(job_valid[1]), .job_o(weights_job), .index_o(queue_index_o[32+:32]), .take_i(take[1])
   );
-  assign job_layer_o[16+:16] = weights_job[HeaderLayerLsb+:HeaderLayerWidth];
+  assign job_layer_o[16+:16] = weights_job[tilewright_isa_pkg::HeaderLayerLsb+:tilewright_isa_pkg::HeaderLayerWidth];
 
   job_queue u_execute_queue (
       .clk_i, .rst_ni(core_rst_n), .push_i(push[2]), .push_job_i(pushed_job), .push_index_i(pushed_index),
       .full_o(full[2]), .empty_o(queue_empty_o[2]), .completed_i(completed), .waits_o(queue_waits_o[10+:5]),
       .valid_o(job_valid[2]), .job_o(execute_job), .index_o(queue_index_o[64+:32]), .take_i(take[2])
   );
-  assign job_layer_o[32+:16] = execute_job[HeaderLayerLsb+:HeaderLayerWidth];
+  assign job_layer_o[32+:16] = execute_job[tilewright_isa_pkg::HeaderLayerLsb+:tilewright_isa_pkg::HeaderLayerWidth];
 
   job_queue u_vector_queue (
       .clk_i, .rst_ni(core_rst_n), .push_i(push[3]), .push_job_i(pushed_job), .push_index_i(pushed_index),
       .full_o(full[3]), .empty_o(queue_empty_o[3]), .completed_i(completed), .waits_o(queue_waits_o[15+:5]),
       .valid_o(job_valid[3]), .job_o(vector_job), .index_o(queue_index_o[96+:32]), .take_i(take[3])
   );
-  assign job_layer_o[48+:16] = vector_job[HeaderLayerLsb+:HeaderLayerWidth];
+  assign job_layer_o[48+:16] = vector_job[tilewright_isa_pkg::HeaderLayerLsb+:tilewright_isa_pkg::HeaderLayerWidth];
 
   job_queue u_store_queue (
       .clk_i, .rst_ni(core_rst_n), .push_i(push[4]), .push_job_i(pushed_job), .push_index_i(pushed_index),
       .full_o(full[4]), .empty_o(queue_empty_o[4]), .completed_i(completed), .waits_o(queue_waits_o[20+:5]),
       .valid_o(job_valid[4]), .job_o(store_job), .index_o(queue_index_o[128+:32]), .take_i(take[4])
   );
-  assign job_layer_o[64+:16] = store_job[HeaderLayerLsb+:HeaderLayerWidth];
+  assign job_layer_o[64+:16] = store_job[tilewright_isa_pkg::HeaderLayerLsb+:tilewright_isa_pkg::HeaderLayerWidth];
 
   assign taken_o = take;
   assign completed_o = done;
@@ -342,7 +340,7 @@ module accelerator
   end
 
   execute_completion #(.Groups(Groups)) u_completion (
-      .clk_i, .rst_ni(core_rst_n), .take_i(take[2]), .finish_i(execute_job[ExecuteAccFinishLsb]), .issued_i(issued_o),
+      .clk_i, .rst_ni(core_rst_n), .take_i(take[2]), .finish_i(execute_job[tilewright_isa_pkg::ExecuteAccFinishLsb]), .issued_i(issued_o),
       .issued_finish_i(issued_finish), .group_done_i(group_done), .room_o(execute_room), .done_o(done[2])
   );
 

@@ -1,9 +1,7 @@
 // Reads the program from DRAM ahead of need, checks what this configuration cannot execute, and deals the descriptors out to the
 // five queues in order. `sync` holds here until its waits hold; with `end`, done is raised once everything has completed.
 `include "tilewright.svh"
-module descriptor_fetch
-  import tilewright_isa_pkg::*;
-#(
+module descriptor_fetch #(
     parameter int unsigned K = 16
 ) (
     input logic clk_i,
@@ -24,7 +22,7 @@ module descriptor_fetch
     input logic [127:0] data_i,
 
     output logic [4:0] push_o,  // load, weights, execute, vector, store
-    output logic [DescriptorBits-1:0] job_o,
+    output logic [tilewright_isa_pkg::DescriptorBits-1:0] job_o,
     output logic [31:0] index_o,
     input logic [4:0] full_i,
     input logic [5*32-1:0] completed_i
@@ -38,7 +36,7 @@ module descriptor_fetch
   logic [127:0] words[BufferWords];
   logic [5:0] read, write;
   logic [3:0] collected;
-  logic [DescriptorBits-1:0] job;
+  logic [tilewright_isa_pkg::DescriptorBits-1:0] job;
   logic [31:0] issued[5];
   logic [7:0] opcode, fault;
   logic [2:0] queue;
@@ -48,35 +46,28 @@ module descriptor_fetch
     push_o <= 5'd0;
     done_o <= 1'b0;
 
-    if (valid_i) begin
-      words[write] = data_i;
-      write = write + 6'd1;
-      filled = filled + 7'd1;
-      flying = flying - 7'd1;
-    end
-
     waits_hold = 1'b1;
     all_complete = 1'b1;
     for (int unsigned i = 0; i < 5; i++) begin
-      if (completed_i[i*32+:32] < job[HeaderWaitLoadLsb+i*32+:32]) waits_hold = 1'b0;
+      if (completed_i[i*32+:32] < job[tilewright_isa_pkg::HeaderWaitLoadLsb+i*32+:32]) waits_hold = 1'b0;
       if (completed_i[i*32+:32] != issued[i]) all_complete = 1'b0;
     end
 
     if (busy_o && !ending) begin
       if (collected == 4'd8) begin
         opcode = `FIELD(job, HeaderOpcode);
-        queue = 3'(opcode - OpcodeLoad);
+        queue = 3'(opcode - tilewright_isa_pkg::OpcodeLoad);
         fault = 8'd0;
-        if (opcode < OpcodeLoad || opcode > OpcodeSync) fault = 8'd1;
-        if (opcode == OpcodeWeights && (`FIELD(job, WeightsSource) != WeightsSourceDram ||
-                                        `FIELD(job, WeightsOrder) != WeightsOrderAsStored)) fault = 8'd2;
-        if (opcode == OpcodeExecute && K > 16 && `FIELD(job, ExecuteMode) == ExecuteModeDepthwise) fault = 8'd3;
-        if (opcode == OpcodeExecute && `FIELD(job, ExecuteStoreInt32)) fault = 8'd4;
+        if (opcode < tilewright_isa_pkg::OpcodeLoad || opcode > tilewright_isa_pkg::OpcodeSync) fault = 8'd1;
+        if (opcode == tilewright_isa_pkg::OpcodeWeights && (`FIELD(job, WeightsSource) != tilewright_isa_pkg::WeightsSourceDram ||
+                                        `FIELD(job, WeightsOrder) != tilewright_isa_pkg::WeightsOrderAsStored)) fault = 8'd2;
+        if (opcode == tilewright_isa_pkg::OpcodeExecute && K > 16 && `FIELD(job, ExecuteMode) == tilewright_isa_pkg::ExecuteModeDepthwise) fault = 8'd3;
+        if (opcode == tilewright_isa_pkg::OpcodeExecute && `FIELD(job, ExecuteStoreInt32)) fault = 8'd4;
         if (fault != 8'd0) begin
           error_o <= fault;
           ending = 1'b1;
           fetching = 1'b0;
-        end else if (opcode == OpcodeSync) begin
+        end else if (opcode == tilewright_isa_pkg::OpcodeSync) begin
           if (`FIELD(job, SyncEnd)) begin
             fetching = 1'b0;
             if (waits_hold && all_complete) ending = 1'b1;
@@ -94,7 +85,7 @@ module descriptor_fetch
         end
       end
       if (collected != 4'd8 && filled != 7'd0) begin
-        job = {words[read], job[DescriptorBits-1:128]};
+        job = {words[read], job[tilewright_isa_pkg::DescriptorBits-1:128]};
         read = read + 6'd1;
         filled = filled - 7'd1;
         reserved = reserved - 7'd1;
@@ -110,6 +101,13 @@ module descriptor_fetch
       busy_o <= 1'b0;
       done_o <= 1'b1;
       ending = 1'b0;
+    end
+
+    if (valid_i) begin
+      words[write] <= data_i;
+      write = write + 6'd1;
+      filled = filled + 7'd1;
+      flying = flying - 7'd1;
     end
 
     // ---- Requests.

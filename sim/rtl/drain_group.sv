@@ -5,10 +5,7 @@
 // Epilogue stages: 0 bias and conversion, 1 scale, 2 round and clamp, 3 table 1, 4 and 5 residual, 6 round and clamp, 7 table 2,
 // 8 place the bytes. Jobs follow each other without a gap, so constants of a job are kept in a slot that its pixels name.
 `include "tilewright.svh"
-module drain_group
-  import tilewright_isa_pkg::*;
-  import tilewright_float_pkg::*;
-#(
+module drain_group #(
     parameter int unsigned P = 4,
     parameter int unsigned K = 16,
     parameter int unsigned C = 4,
@@ -21,7 +18,7 @@ module drain_group
     input logic rst_ni,
 
     input logic take_i,  // as for the sequencer
-    input logic [DescriptorBits-1:0] job_i,
+    input logic [tilewright_isa_pkg::DescriptorBits-1:0] job_i,
 
     input logic header_valid_i,
     input logic header_parameters_i,
@@ -58,7 +55,7 @@ module drain_group
   localparam int unsigned WriteBits = $clog2(WriteFifo);
 
   // ---- Jobs taken, whole: the walker begins the next one when it has finished.
-  logic [DescriptorBits-1:0] jobs[4];
+  logic [tilewright_isa_pkg::DescriptorBits-1:0] jobs[4];
   logic [1:0] job_read, job_write;
   logic [2:0] job_count;
 
@@ -66,7 +63,7 @@ module drain_group
   logic walking;
   logic setup, hold, row_end, group_end;
   logic [2:0] setup_step, slots_used;
-  logic [DescriptorBits-1:0] job;
+  logic [tilewright_isa_pkg::DescriptorBits-1:0] job;
   logic residual, row_groups;
   logic [23:0] product;
   logic [16:0] block_channel;
@@ -101,7 +98,7 @@ module drain_group
   logic [31:0] bias[2*Lanes];
   logic [31:0] scale[2*Lanes];
   logic [31:0] scale_negative[2*Lanes];
-  logic [7:0] tables[TableSlots*256];
+  logic [127:0] tables[TableSlots*16];
   // Per job slot.
   logic [7:0] zero_point[4];
   logic [11:0] clamp_low[4];
@@ -192,15 +189,15 @@ module drain_group
         end
         // The last pixel of a job is written even if it has no lanes: its write completes the job.
         if (enables[15:0] != 16'd0 || pixel[8][40]) begin
-          fifo_data[fifo_write] = placed[127:0];
-          fifo_where[fifo_write] = {pixel[8][40] && enables[31:16] == 16'd0, pixel[8][23:0], enables[15:0]};
+          fifo_data[fifo_write] <= placed[127:0];
+          fifo_where[fifo_write] <= {pixel[8][40] && enables[31:16] == 16'd0, pixel[8][23:0], enables[15:0]};
           fifo_write = fifo_write + 1'b1;
           fifo_count = fifo_count + 1'b1;
           freed = freed - 2'd1;
         end
         if (enables[31:16] != 16'd0) begin
-          fifo_data[fifo_write] = placed[255:128];
-          fifo_where[fifo_write] = {pixel[8][40], pixel[8][23:0] + plane_pitch[s], enables[31:16]};
+          fifo_data[fifo_write] <= placed[255:128];
+          fifo_where[fifo_write] <= {pixel[8][40], pixel[8][23:0] + plane_pitch[s], enables[31:16]};
           fifo_write = fifo_write + 1'b1;
           fifo_count = fifo_count + 1'b1;
           freed = freed - 2'd1;
@@ -213,17 +210,19 @@ module drain_group
         s = pixel[7][39:38];
         for (int unsigned k = 0; k < Lanes; k++) q7[k] = q6[k];
         if (table_2[s] != 3'd0)
-          for (int unsigned k = 0; k < Lanes; k++)
-            q7[k] = tables[(32'(table_2[s])-1)%TableSlots*256+32'(q6[k]^8'h80)];
+          for (int unsigned k = 0; k < Lanes; k++) begin
+            word = tables[(32'(table_2[s])-1)%TableSlots*16+32'(q6[k][7:4]^4'h8)];
+            q7[k] = word[32'(q6[k][3:0])*8+:8];
+          end
       end
       if (valid[6]) begin
         s = pixel[6][39:38];
         for (int unsigned k = 0; k < Lanes; k++) q6[k] = q5[k];
         if (residual_mode[s][2])
           for (int unsigned k = 0; k < Lanes; k++) begin
-            rounded = float_to_int(outer[k]);
+            rounded = tilewright_float_pkg::float_to_int(outer[k]);
             if (residual_mode[s][0]) rounded = rounded - 12'd128;
-            q6[k] = clamp_to_int8(rounded, 12'($signed(residual_low[s])), 12'($signed(residual_high[s])));
+            q6[k] = tilewright_float_pkg::clamp_to_int8(rounded, 12'($signed(residual_low[s])), 12'($signed(residual_high[s])));
           end
       end
       if (valid[5]) begin
@@ -235,7 +234,7 @@ module drain_group
             residual_byte = word[k*8+:8];
             operand = 10'($signed(residual_mode[s][1] ? residual_byte : q4[k]));
             if (residual_mode[s][0]) operand = operand + 10'd128;
-            outer[k] = fma_int(operand, residual_a[s], inner[k]);
+            outer[k] = tilewright_float_pkg::fma_int(operand, residual_a[s], inner[k]);
           end
         end
       end
@@ -249,7 +248,7 @@ module drain_group
             residual_byte = word[k*8+:8];
             operand = 10'($signed(residual_mode[s][1] ? q3[k] : residual_byte));
             if (residual_mode[s][0]) operand = operand + 10'd128;
-            inner[k] = fma_int(operand, residual_b[s], residual_fix[s]);
+            inner[k] = tilewright_float_pkg::fma_int(operand, residual_b[s], residual_fix[s]);
           end
         end
       end
@@ -257,19 +256,21 @@ module drain_group
         s = pixel[3][39:38];
         for (int unsigned k = 0; k < Lanes; k++) q3[k] = q2[k];
         if (table_1[s] != 3'd0)
-          for (int unsigned k = 0; k < Lanes; k++)
-            q3[k] = tables[(32'(table_1[s])-1)%TableSlots*256+32'(q2[k]^8'h80)];
+          for (int unsigned k = 0; k < Lanes; k++) begin
+            word = tables[(32'(table_1[s])-1)%TableSlots*16+32'(q2[k][7:4]^4'h8)];
+            q3[k] = word[32'(q2[k][3:0])*8+:8];
+          end
       end
       if (valid[2]) begin
         s = pixel[2][39:38];
         for (int unsigned k = 0; k < Lanes; k++) begin
-          rounded = round_to_int(scaled[k][34], scaled[k][33:24], scaled[k][23:0]);
-          q2[k] = clamp_to_int8(rounded, clamp_low[s], clamp_high[s]) + zero_point[s];
+          rounded = tilewright_float_pkg::round_to_int(scaled[k][34], scaled[k][33:24], scaled[k][23:0]);
+          q2[k] = tilewright_float_pkg::clamp_to_int8(rounded, clamp_low[s], clamp_high[s]) + zero_point[s];
         end
       end
       if (valid[1]) begin
         for (int unsigned k = 0; k < Lanes; k++)
-          scaled[k] = float_multiply(converted[k], converted[k][30] ? scale_negative[32'(stage_parameters)*Lanes+k]
+          scaled[k] = tilewright_float_pkg::float_multiply(converted[k], converted[k][30] ? scale_negative[32'(stage_parameters)*Lanes+k]
                                                                     : scale[32'(stage_parameters)*Lanes+k]);
         row_count = row_count + 8'd1;
         if (row_count == 8'(P)) begin
@@ -293,14 +294,14 @@ module drain_group
       prepared = prepared - 16'd1;
       stage_parameters = pixel_parameters_i;
       for (int unsigned k = 0; k < Lanes; k++)
-        converted[k] = float_from_int(accumulators[k] + bias[32'(pixel_parameters_i)*Lanes+k]);
+        converted[k] = tilewright_float_pkg::float_from_int(accumulators[k] + bias[32'(pixel_parameters_i)*Lanes+k]);
     end
 
     // ---- Residual words: two oldest pixels at a time, so that cycles in which the operand reader has all banks are caught up.
     if (arriving[0]) begin
-      if (arriving_needed[0]) residuals[arriving_at] = read_data_i[32'(arriving_banks[1:0])*128+:128];
+      if (arriving_needed[0]) residuals[arriving_at] <= read_data_i[32'(arriving_banks[1:0])*128+:128];
       arriving_at = arriving_at + 1'b1;
-      if (arriving[1] && arriving_needed[1]) residuals[arriving_at] = read_data_i[32'(arriving_banks[3:2])*128+:128];
+      if (arriving[1] && arriving_needed[1]) residuals[arriving_at] <= read_data_i[32'(arriving_banks[3:2])*128+:128];
     end
     pixel_ready_o <= {1'b0, arriving[0]} + {1'b0, arriving[1]};
     first_done = offered[0] && (!first_read[24] || read_grant_i[0]);
@@ -312,6 +313,13 @@ module drain_group
     residual_next = residual_next + PixelBits'(first_done) + PixelBits'(second_done);
     unread = unread - (PixelBits + 1)'(first_done) - (PixelBits + 1)'(second_done);
 
+    second_next = residual_next + 1'b1;
+    offered = {unread > 1, unread != '0};
+    first_read = residual_reads[residual_next];
+    second_read = residual_reads[second_next];
+    read_o <= offered & {second_read[24], first_read[24]};
+    read_word_o <= {second_read[23:0], first_read[23:0]};
+
     // ---- Walker.
     if (walking && !setup && prepared < 16'(PixelFifo)) begin
       // Lanes of this group that are channels of the job.
@@ -320,7 +328,7 @@ module drain_group
       made_read = res_row + {8'd0, x} + res_plane;
       made_pixel = {1'b0, walk_slot, res_byte, out_byte, made_lanes[4:0], !hold && made_lanes != 16'd0,
                     out_row + {8'd0, x} + out_plane};
-      residual_reads[pixel_write] = {residual && made_pixel[24], made_read};
+      residual_reads[pixel_write] <= {residual && made_pixel[24], made_read};
       // The next pixel. `hold`: lanes up to the group's end are idle.
       row_end = 1'b0;
       if (!hold) begin
@@ -388,17 +396,11 @@ module drain_group
           res_plane = res_plane + 24'(res_plane_pitch * 24'(K / 16));
         end
       end
-      pixels[pixel_write] = made_pixel;
+      pixels[pixel_write] <= made_pixel;
       pixel_write = pixel_write + 1'b1;
       unread = unread + 1'b1;
       prepared = prepared + 16'd1;
     end
-    second_next = residual_next + 1'b1;
-    offered = {unread > 1, unread != '0};
-    first_read = residual_reads[residual_next];
-    second_read = residual_reads[second_next];
-    read_o <= offered & {second_read[24], first_read[24]};
-    read_word_o <= {second_read[23:0], first_read[23:0]};
     if (walking && setup) begin
       // Four products with one multiplier.
       case (setup_step)
@@ -421,11 +423,6 @@ module drain_group
       end
     end
 
-    if (take_i && `FIELD(job_i, ExecuteAccFinish)) begin
-      jobs[job_write] = job_i;
-      job_write = job_write + 2'd1;
-      job_count = job_count + 3'd1;
-    end
     if (!walking && job_count != 3'd0 && slots_used < 3'd4) begin
       job = jobs[job_read];
       job_read = job_read + 2'd1;
@@ -435,7 +432,7 @@ module drain_group
       setup_step = 3'd0;
       slots_used = slots_used + 3'd1;
       walk_slot = walk_slot + 2'd1;
-      row_groups = `FIELD(job, ExecuteMode) == ExecuteModeDepthwise;
+      row_groups = `FIELD(job, ExecuteMode) == tilewright_isa_pkg::ExecuteModeDepthwise;
       residual = `FIELD(job, ExecuteResidual);
       out_base = `FIELD(job, ExecuteOutBase);
       out_pitch = `FIELD(job, ExecuteOutPitch);
@@ -486,6 +483,11 @@ module drain_group
       straddles[walk_slot] = (K < 16) ? out_byte % 4'(K) != 4'd0 : out_byte != 4'd0;
     end
 
+    if (take_i && `FIELD(job_i, ExecuteAccFinish)) begin
+      jobs[job_write] <= job_i;
+      job_write = job_write + 2'd1;
+      job_count = job_count + 3'd1;
+    end
     // ---- Bias, scales and tables.
     if (header_valid_i)
       for (int unsigned i = 0; i < K * C / 4; i++) begin
@@ -498,8 +500,7 @@ module drain_group
           else scale_negative[header_lane] = header_words[i];
         end
       end
-    if (table_write_i)
-      for (int unsigned i = 0; i < 16; i++) tables[32'(table_word_i)*16+i] = table_data_i[i*8+:8];
+    if (table_write_i) tables[table_word_i] <= table_data_i;
 
     if (!rst_ni) begin
       write_o <= 1'b0;

@@ -1,23 +1,21 @@
 // One queue of descriptors: holds them until all five waits of the first one hold, then offers it.
-module job_queue
-  import tilewright_isa_pkg::*;
-(
+module job_queue (
     input logic clk_i,
     input logic rst_ni,
     input logic push_i,
-    input logic [DescriptorBits-1:0] push_job_i,
+    input logic [tilewright_isa_pkg::DescriptorBits-1:0] push_job_i,
     input logic [31:0] push_index_i,
     output logic full_o,       // leaves room for one descriptor already on its way
     output logic empty_o,      // nothing queued, nothing offered
     input logic [5*32-1:0] completed_i,  // load, weights, execute, vector, store
     output logic [4:0] waits_o,  // which waits of the first job do not hold, same order; 0 without a job
     output logic valid_o,      // job_o may start
-    output logic [DescriptorBits-1:0] job_o,
+    output logic [tilewright_isa_pkg::DescriptorBits-1:0] job_o,
     output logic [31:0] index_o,
     input logic take_i
 );
-  logic [DescriptorBits-1:0] jobs[QueueDepth];
-  logic [31:0] indices[QueueDepth];
+  logic [tilewright_isa_pkg::DescriptorBits-1:0] jobs[tilewright_isa_pkg::QueueDepth];
+  logic [31:0] indices[tilewright_isa_pkg::QueueDepth];
   logic [2:0] read_q, write_q;
   logic [3:0] count_q;
   logic head_q;
@@ -27,7 +25,7 @@ module job_queue
     for (int unsigned i = 0; i < 5; i++) waits_o[i] = head_q && completed_i[i*32+:32] < wait_q[i*32+:32];
   end
   assign valid_o = head_q && waits_o == 5'd0;
-  assign full_o = count_q >= 4'(QueueDepth);
+  assign full_o = count_q >= 4'(tilewright_isa_pkg::QueueDepth);
   assign empty_o = !head_q && count_q == 4'd0;
 
   always_ff @(posedge clk_i) begin
@@ -39,7 +37,7 @@ module job_queue
     if ((!head_q || take_i) && count_q != 4'd0) begin
       job_o <= jobs[read_q];
       index_o <= indices[read_q];
-      wait_q <= jobs[read_q][HeaderWaitLoadLsb+:5*32];
+      wait_q <= jobs[read_q][tilewright_isa_pkg::HeaderWaitLoadLsb+:5*32];
       head_q <= 1'b1;
       read_q <= read_q + 3'd1;
       count_q <= count_q - 4'd1 + {3'd0, push_i};

@@ -2,13 +2,11 @@
 // as far as the buffer has room; behind the buffer, words are cut out of neighbouring bus words (modes words and bytes) or
 // interleaved byte by byte from up to four plane streams (planar).
 `include "tilewright.svh"
-module load_dma
-  import tilewright_isa_pkg::*;
-(
+module load_dma (
     input logic clk_i,
     input logic rst_ni,
     input logic job_valid_i,
-    input logic [DescriptorBits-1:0] job_i,
+    input logic [tilewright_isa_pkg::DescriptorBits-1:0] job_i,
     output logic take_o,
     output logic done_o,
 
@@ -52,8 +50,8 @@ module load_dma
   logic [1:0] stream;
 
   // ---- Rows out.
-  logic [DescriptorBits-1:0] jobs[4];
-  logic [DescriptorBits-1:0] job;
+  logic [tilewright_isa_pkg::DescriptorBits-1:0] jobs[4];
+  logic [tilewright_isa_pkg::DescriptorBits-1:0] job;
   logic [1:0] job_read, job_write;
   logic [2:0] job_count;
   logic writing, planar, flip, setup, possible, last_of_job, head_last;
@@ -77,20 +75,6 @@ module load_dma
   always_ff @(posedge clk_i) begin : load
     take_o <= 1'b0;
     done_o <= 1'b0;
-
-    // ---- Data into the buffer.
-    if (valid_i) begin
-      stream = order[order_read][6:5];
-      buffer[place(buffer_planar, stream, stream_write[stream])] = data_i;
-      stream_write[stream] = stream_write[stream] + 8'd1;
-      stream_filled[stream] = stream_filled[stream] + 9'd1;
-      order_given = order_given + 5'd1;
-      if (order_given == order[order_read][4:0]) begin
-        order_given = 5'd0;
-        order_read = order_read + 6'd1;
-        order_count = order_count - 7'd1;
-      end
-    end
 
     // ---- Rows out of it.
     if (write_o && write_grant_i) begin
@@ -207,14 +191,14 @@ module load_dma
       job_count = job_count - 3'd1;
       writing = 1'b1;
       setup = 1'b1;
-      planar = `FIELD(job, LoadMode) == LoadModePlanar;
+      planar = `FIELD(job, LoadMode) == tilewright_isa_pkg::LoadModePlanar;
       flip = `FIELD(job, LoadFlipSign);
-      sample_offset = job[LoadDramAddressLsb+:4];
+      sample_offset = job[tilewright_isa_pkg::LoadDramAddressLsb+:4];
       plane_offset = sample_offset;
       row_offset = sample_offset;
-      row_step = job[LoadDramRowStrideLsb+:4];
-      plane_step = job[LoadDramPlaneStrideLsb+:4];
-      sample_step = job[LoadDramSampleStrideLsb+:4];
+      row_step = job[tilewright_isa_pkg::LoadDramRowStrideLsb+:4];
+      plane_step = job[tilewright_isa_pkg::LoadDramPlaneStrideLsb+:4];
+      sample_step = job[tilewright_isa_pkg::LoadDramSampleStrideLsb+:4];
       sample_base = `FIELD(job, LoadOutBase);
       plane_base = sample_base;
       pitch = `FIELD(job, LoadOutPitch);
@@ -230,7 +214,7 @@ module load_dma
       y = 16'd0;
       p = 16'd0;
       n = 16'd0;
-      row_bytes = (`FIELD(job, LoadMode) == LoadModeWords) ? 24'({`FIELD(job, LoadWidth), 4'd0})
+      row_bytes = (`FIELD(job, LoadMode) == tilewright_isa_pkg::LoadModeWords) ? 24'({`FIELD(job, LoadWidth), 4'd0})
                 : planar ? 24'(`FIELD(job, LoadWidth) * {8'd0, planes}) : `FIELD(job, LoadWidth);
       left = row_bytes;
       word = 24'd0;
@@ -238,6 +222,20 @@ module load_dma
       for (int unsigned s = 0; s < 4; s++) begin
         position[s] = {1'b0, row_offset + plane_step * 4'(s)};
         pixels_left[s] = `FIELD(job, LoadWidth);
+      end
+    end
+
+    // ---- Data into the buffer.
+    if (valid_i) begin
+      stream = order[order_read][6:5];
+      buffer[place(buffer_planar, stream, stream_write[stream])] <= data_i;
+      stream_write[stream] = stream_write[stream] + 8'd1;
+      stream_filled[stream] = stream_filled[stream] + 9'd1;
+      order_given = order_given + 5'd1;
+      if (order_given == order[order_read][4:0]) begin
+        order_given = 5'd0;
+        order_read = order_read + 6'd1;
+        order_count = order_count - 7'd1;
       end
     end
 
@@ -299,19 +297,19 @@ module load_dma
       if (stream_found) ask_stream = ask_stream + 2'd1;
     end
     if (!asking && !row_open && job_valid_i && job_count < 3'd3 && !take_o &&
-        (buffer_planar == (`FIELD(job_i, LoadMode) == LoadModePlanar) ||
+        (buffer_planar == (`FIELD(job_i, LoadMode) == tilewright_isa_pkg::LoadModePlanar) ||
          (stream_used[0] == 9'd0 && stream_used[1] == 9'd0 && stream_used[2] == 9'd0 && stream_used[3] == 9'd0))) begin
       take_o <= 1'b1;
       asking = 1'b1;
-      jobs[job_write] = job_i;
+      jobs[job_write] <= job_i;
       job_write = job_write + 2'd1;
       job_count = job_count + 3'd1;
-      if (buffer_planar != (`FIELD(job_i, LoadMode) == LoadModePlanar))
+      if (buffer_planar != (`FIELD(job_i, LoadMode) == tilewright_isa_pkg::LoadModePlanar))
         for (int unsigned s = 0; s < 4; s++) begin
           stream_write[s] = 8'd0;
           stream_read[s] = 8'd0;
         end
-      buffer_planar = `FIELD(job_i, LoadMode) == LoadModePlanar;
+      buffer_planar = `FIELD(job_i, LoadMode) == tilewright_isa_pkg::LoadModePlanar;
       ask_sample = `FIELD(job_i, LoadDramAddress);
       ask_plane = ask_sample;
       ask_row = ask_sample;
@@ -322,7 +320,7 @@ module load_dma
       ask_planes = `FIELD(job_i, LoadPlanes);
       ask_samples = `FIELD(job_i, LoadSamples);
       streams = buffer_planar ? ask_planes[2:0] : 3'd1;
-      ask_bytes = (`FIELD(job_i, LoadMode) == LoadModeWords) ? 24'({`FIELD(job_i, LoadWidth), 4'd0})
+      ask_bytes = (`FIELD(job_i, LoadMode) == tilewright_isa_pkg::LoadModeWords) ? 24'({`FIELD(job_i, LoadWidth), 4'd0})
                                                              : `FIELD(job_i, LoadWidth);
       ask_y = 16'd0;
       ask_p = 16'd0;

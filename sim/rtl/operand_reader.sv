@@ -7,9 +7,7 @@
 // form (addresses of an entry), walk (one output pixel per cycle into the next group's lanes). No multiplication per tap:
 // addresses advance by products made once per job.
 `include "tilewright.svh"
-module operand_reader
-  import tilewright_isa_pkg::*;
-#(
+module operand_reader #(
     parameter int unsigned P = 4,
     parameter int unsigned K = 16,
     parameter int unsigned C = 4,
@@ -19,7 +17,7 @@ module operand_reader
     input logic rst_ni,
 
     input logic job_valid_i,
-    input logic [DescriptorBits-1:0] job_i,
+    input logic [tilewright_isa_pkg::DescriptorBits-1:0] job_i,
     input logic room_i,    // the stages behind can hold one more job
     output logic take_o,   // they take job_i in this cycle
 
@@ -179,14 +177,14 @@ module operand_reader
       word_mode_o <= word_mode_q;
       pad_value_o <= pad_value_q;
       fill_lanes_o <= fill_lanes_q;
-      if (word_mode_q == ExecuteModePacked) begin
+      if (word_mode_q == tilewright_isa_pkg::ExecuteModePacked) begin
         packed_offset_o <= packed_offset_q;
         packed_low_o <= packed_low_q;
         packed_high_o <= packed_high_q;
         packed_base_o <= packed_base_q;
         packed_bytes_o <= packed_bytes_q;
       end
-      if (word_mode_q == ExecuteModeDepthwise) begin
+      if (word_mode_q == tilewright_isa_pkg::ExecuteModeDepthwise) begin
         window_copy_o <= window_copy_q;
         window_previous_o <= window_previous_q;
         window_shift_o <= window_shift_q;
@@ -204,10 +202,10 @@ module operand_reader
     if (entry_active) begin
       read_d = 4'd0;
       lanes_d = '0;
-      if (entry_mode == ExecuteModeDepthwise) begin
+      if (entry_mode == tilewright_isa_pkg::ExecuteModeDepthwise) begin
         for (int unsigned j = 0; j < 4; j++) begin
           if (fetch_index < fetch_end) begin
-            word_address = fetch_row + address_t'(fetch_column) + address_t'(fetch_index);
+            word_address = fetch_row + 24'(fetch_column) + 24'(fetch_index);
             bank = word_address[1:0];
             if (fetch_index >= fetch_valid_low && fetch_index < fetch_valid_high) begin
               read_d[bank] = 1'b1;
@@ -233,7 +231,7 @@ module operand_reader
             read_d[bank] = 1'b1;
             read_word_d[32'(bank)*24+:24] = fetch_address[p];
             lanes_d[32'(bank)*P+p] = 1'b1;
-            if (entry_mode == ExecuteModePacked) begin
+            if (entry_mode == tilewright_isa_pkg::ExecuteModePacked) begin
               offset_d[p*10+:10] = fetch_offset[p];
               fetch_offset[p] = fetch_offset[p] + 10'd16;
             end
@@ -245,7 +243,7 @@ module operand_reader
             end
           end
         end
-        if (entry_mode == ExecuteModePacked) begin
+        if (entry_mode == tilewright_isa_pkg::ExecuteModePacked) begin
           for (int unsigned p = 0; p < P; p++) begin
             low_d[p*8+:8] = fetch_low[p];
             high_d[p*8+:8] = fetch_high[p];
@@ -286,11 +284,11 @@ module operand_reader
 
     // ---- Form.
     can_form = !entry_active && slots_used < 4'd8;
-    if (can_form && group_valid && mode == ExecuteModeDense) begin
+    if (can_form && group_valid && mode == tilewright_isa_pkg::ExecuteModeDense) begin
       for (int unsigned p = 0; p < P; p++) begin
         x = lane_x[p] + tap_column;
         in_map = lane_valid[p] && x >= 20'sd0 && x < width && lane_y[p] >= 20'sd0 && lane_y[p] < height;
-        fetch_address[p] = lane_address[p] + address_t'(x) + plane_offset;
+        fetch_address[p] = lane_address[p] + 24'(x) + plane_offset;
         fetch_word[p] = 20'sd0;
         fetch_last[p] = 20'sd0;
         todo[p] = in_map;
@@ -336,23 +334,23 @@ module operand_reader
       entry_job_last = last_tap && group_job_last;
       if (last_tap) group_valid = 1'b0;
     end
-    if (can_form && group_valid && mode == ExecuteModePacked &&
-        {1'b0, ring_used} + {1'b0, row_bytes} + 9'(C) <= 9'd128) begin
+    // The rings' size is a multiple of C, so this leaves room for the brick's last, partial step too.
+    if (can_form && group_valid && mode == tilewright_isa_pkg::ExecuteModePacked && {1'b0, ring_used} + {1'b0, row_bytes} <= 9'd128) begin
       for (int unsigned p = 0; p < P; p++) begin
         // The lane's bytes of this kernel row: [x, x + row_bytes) of a row of `width` bytes.
         x = lane_x[p];
         low = (x < 20'sd0) ? -x : 20'sd0;
         high = width - x;
-        if (high > coordinate_t'({12'd0, row_bytes})) high = coordinate_t'({12'd0, row_bytes});
+        if (high > $signed({12'd0, row_bytes})) high = $signed({12'd0, row_bytes});
         in_map = lane_valid[p] && low < high && lane_y[p] >= 20'sd0 && lane_y[p] < height;
         fetch_word[p] = (x + low) >>> 4;
         fetch_last[p] = (x + high - 20'sd1) >>> 4;
-        fetch_address[p] = lane_address[p] + address_t'(fetch_word[p]);
+        fetch_address[p] = lane_address[p] + 24'(fetch_word[p]);
         fetch_offset[p] = 10'((fetch_word[p] <<< 4) - x);
         fetch_low[p] = low[7:0];
         fetch_high[p] = high[7:0];
         todo[p] = in_map;
-        fill[p] = !in_map || low != 20'sd0 || high != coordinate_t'({12'd0, row_bytes});
+        fill[p] = !in_map || low != 20'sd0 || high != $signed({12'd0, row_bytes});
         lane_y[p] = lane_y[p] + dilation_height;
         lane_ring_row[p] = lane_ring_row[p] + dilation_height;
         lane_address[p] = lane_address[p] + dilation_rows;
@@ -441,7 +439,7 @@ module operand_reader
       if (entry_last) begin
         tap_y = 16'd0;
         walk_x = walk_x + 16'(P);
-        window_column = window_column + coordinate_t'({12'd0, window_shift});
+        window_column = window_column + 20'({12'd0, window_shift});
         if (walk_x >= out_width) begin
           walk_x = 16'd0;
           window_column = -pad_left;
@@ -574,7 +572,7 @@ module operand_reader
         walk_address = base + row0_offset;
         walk_ring_row = ring_row0;
         walk_y = row0;
-        if (mode == ExecuteModePacked) begin
+        if (mode == tilewright_isa_pkg::ExecuteModePacked) begin
           // Columns in bytes: x * channels.
           pad_left = 20'(pad_left * $signed({17'd0, packed_channels}));
           stride_width = 20'(stride_width * $signed({17'd0, packed_channels}));
@@ -582,8 +580,8 @@ module operand_reader
           row_bytes = 8'(kernel_width * {13'd0, packed_channels});
         end
         walk_column = -pad_left;
-        walk_done = mode == ExecuteModeDepthwise;
-        window_active = mode == ExecuteModeDepthwise;
+        walk_done = mode == tilewright_isa_pkg::ExecuteModeDepthwise;
+        window_active = mode == tilewright_isa_pkg::ExecuteModeDepthwise;
         window_plane = 24'd0;
         window_byte = 4'd0;
         window_row = walk_address;
@@ -596,7 +594,7 @@ module operand_reader
         window_shift = 8'(P * 32'(stride_width));
         window_span = 8'((P - 1) * 32'(stride_width) + 32'(kernel_width));
         window_overlap = (kernel_width[7:0] > stride_width[7:0]) ? kernel_width[7:0] - stride_width[7:0] : 8'd0;
-        if (mode == ExecuteModeDepthwise) tap_y = 16'd0;
+        if (mode == tilewright_isa_pkg::ExecuteModeDepthwise) tap_y = 16'd0;
         ring_carry = 8'd0;
         packed_first = 1'b1;
       end

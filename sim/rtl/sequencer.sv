@@ -5,9 +5,7 @@
 // A decision in cycle t reaches ring and buffers in t+1, the array's edge in t+2; PE(0,0) accumulates in t+3. A drain decided in
 // d reads PE(0,0) in d+2, so d >= t+2 for a brick whose last step is t, and its bank may take steps from t' = d on.
 `include "tilewright.svh"
-module sequencer
-  import tilewright_isa_pkg::*;
-#(
+module sequencer #(
     parameter int unsigned P = 4,
     parameter int unsigned K = 16,
     parameter int unsigned C = 4,
@@ -21,7 +19,7 @@ module sequencer
 
     // Jobs, in the cycle in which the operand reader takes them from their queue.
     input logic take_i,
-    input logic [DescriptorBits-1:0] job_i,
+    input logic [tilewright_isa_pkg::DescriptorBits-1:0] job_i,
     input logic queue_empty_i,
     input logic [4:0] queue_waits_i,
 
@@ -231,7 +229,7 @@ module sequencer
         header_word = header_word + 4'd1;
         position = position + 32'd1;
         position_word = wrap(position_word + 32'd1);
-        if (release_mode == ReleaseStream) begin
+        if (release_mode == tilewright_isa_pkg::ReleaseStream) begin
           tail = position;
           tail_word = position_word;
         end
@@ -258,12 +256,12 @@ module sequencer
         step_stride_q <= entry[16:9];
         step_byte_q <= entry[8:5];
         step_index_q <= entry_step;
-        packed_step_o <= entry[25:24] == ExecuteModePacked;
+        packed_step_o <= entry[25:24] == tilewright_isa_pkg::ExecuteModePacked;
         ring_read_o <= 1'b1;
         ring_word_o <= position_word;
         position = position + 32'd1;
         position_word = wrap(position_word + 32'd1);
-        if (release_mode == ReleaseStream) begin
+        if (release_mode == tilewright_isa_pkg::ReleaseStream) begin
           tail = position;
           tail_word = position_word;
         end
@@ -283,7 +281,7 @@ module sequencer
               bank = !bank;
             end
             if (entry[1]) begin  // the block's
-              if (release_mode == ReleaseBlock) begin
+              if (release_mode == tilewright_isa_pkg::ReleaseBlock) begin
                 tail = position;
                 tail_word = position_word;
               end

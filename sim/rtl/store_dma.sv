@@ -1,15 +1,13 @@
 // Store jobs: rows of a map to DRAM, and the write side of the AXI4 master. Words are read from the scratchpad in cycles that
 // the array leaves free; bursts of up to 16 words within an aligned 256 bytes. The next job begins while responses are due.
 `include "tilewright.svh"
-module store_dma
-  import tilewright_isa_pkg::*;
-#(
+module store_dma #(
     parameter int unsigned BusBytes = 16
 ) (
     input logic clk_i,
     input logic rst_ni,
     input logic job_valid_i,
-    input logic [DescriptorBits-1:0] job_i,
+    input logic [tilewright_isa_pkg::DescriptorBits-1:0] job_i,
     output logic take_o,
     output logic done_o,
     output logic error_o,
@@ -114,7 +112,7 @@ module store_dma
 
     // ---- Words from the scratchpad.
     if (arriving) begin
-      fifo[fifo_write] = read_data_i[32'(arriving_bank)*128+:128] ^ {16{arriving_flip, 7'd0}};
+      fifo[fifo_write] <= read_data_i[32'(arriving_bank)*128+:128] ^ {16{arriving_flip, 7'd0}};
       fifo_write = fifo_write + 6'd1;
       fifo_count = fifo_count + 7'd1;
       arriving = 1'b0;

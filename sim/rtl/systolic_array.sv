@@ -7,9 +7,7 @@
 //
 // One process holds all state, updated from the end of a pipeline to its start: loops over flat arrays without branches
 // become vector instructions in the simulator.
-module systolic_array
-  import tilewright_isa_pkg::*;
-#(
+module systolic_array #(
     parameter int unsigned P = 4,
     parameter int unsigned K = 16,
     parameter int unsigned C = 4,
@@ -188,11 +186,11 @@ module systolic_array
       for (int unsigned i = 0; i < N - 1; i++) flags[N-1-i] = flags[N-2-i];
 
       // Operands of this cycle's step.
-      if (step_valid_i && step_mode_i == ExecuteModeDense) begin
+      if (step_valid_i && step_mode_i == tilewright_isa_pkg::ExecuteModeDense) begin
         for (int unsigned p = 0; p < P; p++)
           act_in[p] = dense_buffer[(32'(step_slot_i)*P+p)*Slices+32'(step_slice_i)];
       end
-      if (step_valid_i && step_mode_i == ExecuteModePacked) begin
+      if (step_valid_i && step_mode_i == tilewright_isa_pkg::ExecuteModePacked) begin
         for (int unsigned p = 0; p < P; p++)
           for (int unsigned c = 0; c < C; c++)
             act_in[p][c*8+:8] = packed_ring[p*RingBytes+((32'(step_ring_i)+c)%RingBytes)];
@@ -204,7 +202,7 @@ module systolic_array
       for (int unsigned i = 0; i < ActSkew - 1; i++) act_skew[ActSkew-1-i] = act_skew[ActSkew-2-i];
       for (int unsigned p = 1; p < P; p++) act_skew[p*(p-1)/2] = act_in[p];
 
-      flag_skew[0] = {1'b0, step_mode_i == ExecuteModeDepthwise, step_bank_i, step_first_i, step_valid_i};
+      flag_skew[0] = {1'b0, step_mode_i == tilewright_isa_pkg::ExecuteModeDepthwise, step_bank_i, step_first_i, step_valid_i};
       for (int unsigned p = 0; p < P; p++) flags[p*K] = {3'd0, flag_skew[p]};
       for (int unsigned i = 0; i < P; i++) flag_skew[P-i] = flag_skew[P-1-i];
 
@@ -213,9 +211,9 @@ module systolic_array
       for (int unsigned k = 1; k < K; k++) weight_skew[k*(k-1)/2] = weight_in[k];
 
       // Depthwise: column k takes byte k of the window's words, delayed by k; nothing travels along K.
-      if (K <= 16 && (window_busy != 16'd0 || (step_valid_i && step_mode_i == ExecuteModeDepthwise))) begin
+      if (K <= 16 && (window_busy != 16'd0 || (step_valid_i && step_mode_i == tilewright_isa_pkg::ExecuteModeDepthwise))) begin
         window_busy = window_busy - 16'd1;
-        if (step_valid_i && step_mode_i == ExecuteModeDepthwise) begin
+        if (step_valid_i && step_mode_i == tilewright_isa_pkg::ExecuteModeDepthwise) begin
           window_busy = 16'(P + K + 1);
           for (int unsigned c = 0; c < C; c++)
             for (int unsigned p = 0; p < P; p++)
@@ -246,7 +244,7 @@ module systolic_array
     end
 
     // ---- Operand buffers, written after this cycle's reads.
-    if (word_mode_i == ExecuteModeDense) begin
+    if (word_mode_i == tilewright_isa_pkg::ExecuteModeDense) begin
       if (fill_valid_i)
         for (int unsigned p = 0; p < P; p++)
           if (fill_lanes_i[p])
@@ -258,7 +256,7 @@ module systolic_array
             if (word_lanes_i[b*P+p])
               for (int unsigned s = 0; s < Slices; s++)
                 dense_buffer[(32'(word_slot_i)*P+p)*Slices+s] = word_i[b*128+s*Element+:Element];
-    end else if (word_mode_i == ExecuteModePacked) begin
+    end else if (word_mode_i == tilewright_isa_pkg::ExecuteModePacked) begin
       if (fill_valid_i)
         for (int unsigned p = 0; p < P; p++)
           if (fill_lanes_i[p])
@@ -273,7 +271,7 @@ module systolic_array
                     $signed(packed_offset_i[p*10+:10] + 10'(i)) < $signed({2'd0, packed_high_i[p*8+:8]}))
                   packed_ring[p*RingBytes+((32'(packed_base_i)+32'($signed(packed_offset_i[p*10+:10]))+i)%RingBytes)] =
                       word_bytes[b*16+i];
-    end else if (K <= 16 && word_mode_i == ExecuteModeDepthwise) begin
+    end else if (K <= 16 && word_mode_i == tilewright_isa_pkg::ExecuteModeDepthwise) begin
       if (window_valid_i) begin
         if (window_copy_i)
           for (int unsigned i = 0; i < 6 * 16; i++)

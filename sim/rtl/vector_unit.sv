@@ -4,16 +4,13 @@
 // `form` makes sets of taps in different banks; a set stays at the ports until all its reads are granted; words are reduced
 // as they arrive; an output's last set sends it through the arithmetic (the epilogue's) to a FIFO of writes.
 `include "tilewright.svh"
-module vector_unit
-  import tilewright_isa_pkg::*;
-  import tilewright_float_pkg::*;
-#(
+module vector_unit #(
     parameter int unsigned TableSlots = 4
 ) (
     input logic clk_i,
     input logic rst_ni,
     input logic job_valid_i,
-    input logic [DescriptorBits-1:0] job_i,
+    input logic [tilewright_isa_pkg::DescriptorBits-1:0] job_i,
     output logic take_o,
     output logic done_o,
 
@@ -91,7 +88,7 @@ module vector_unit
   logic [34:0] v2[16];
   logic [7:0] v3[16];
   logic [7:0] v4[16];
-  logic [7:0] tables[TableSlots*256];
+  logic [127:0] tables[TableSlots*16];
   logic [9:0] operand;
   logic [11:0] rounded;
   logic [255:0] placed;
@@ -131,13 +128,13 @@ module vector_unit
         enables = {16'd0, ~(16'hffff << where[5][28:24])};
         placed = placed << {out_byte, 3'd0};
         enables = enables << out_byte;
-        fifo_data[fifo_write] = placed[127:0];
-        fifo_where[fifo_write] = {where[5][29] && enables[31:16] == 16'd0, where[5][23:0], enables[15:0]};
+        fifo_data[fifo_write] <= placed[127:0];
+        fifo_where[fifo_write] <= {where[5][29] && enables[31:16] == 16'd0, where[5][23:0], enables[15:0]};
         fifo_write = fifo_write + 5'd1;
         fifo_count = fifo_count + 6'd1;
         if (enables[31:16] != 16'd0) begin
-          fifo_data[fifo_write] = placed[255:128];
-          fifo_where[fifo_write] = {where[5][29], where[5][23:0] + out_plane_pitch, enables[31:16]};
+          fifo_data[fifo_write] <= placed[255:128];
+          fifo_where[fifo_write] <= {where[5][29], where[5][23:0] + out_plane_pitch, enables[31:16]};
           fifo_write = fifo_write + 5'd1;
           fifo_count = fifo_count + 6'd1;
         end
@@ -146,45 +143,47 @@ module vector_unit
       if (valid[4]) begin
         for (int unsigned k = 0; k < 16; k++) v4[k] = v3[k];
         if (table_number != 3'd0)
-          for (int unsigned k = 0; k < 16; k++)
-            v4[k] = tables[(32'(table_number)-1)%TableSlots*256+32'(v3[k]^8'h80)];
+          for (int unsigned k = 0; k < 16; k++) begin
+            word = tables[(32'(table_number)-1)%TableSlots*16+32'(v3[k][7:4]^4'h8)];
+            v4[k] = word[32'(v3[k][3:0])*8+:8];
+          end
       end
       if (valid[3]) begin
-        if (op == VectorOpMax) begin
+        if (op == tilewright_isa_pkg::VectorOpMax) begin
           for (int unsigned k = 0; k < 16; k++) v3[k] = v2[k][7:0];
-        end else if (op == VectorOpSum) begin
+        end else if (op == tilewright_isa_pkg::VectorOpSum) begin
           for (int unsigned k = 0; k < 16; k++) begin
-            rounded = round_to_int(v2[k][34], v2[k][33:24], v2[k][23:0]);
-            v3[k] = clamp_to_int8(rounded, 12'($signed(clamp_min)) - 12'($signed(zero_point)),
+            rounded = tilewright_float_pkg::round_to_int(v2[k][34], v2[k][33:24], v2[k][23:0]);
+            v3[k] = tilewright_float_pkg::clamp_to_int8(rounded, 12'($signed(clamp_min)) - 12'($signed(zero_point)),
                                   12'($signed(clamp_max)) - 12'($signed(zero_point))) + zero_point;
           end
         end else begin
           for (int unsigned k = 0; k < 16; k++) begin
-            rounded = float_to_int(v2[k][31:0]);
+            rounded = tilewright_float_pkg::float_to_int(v2[k][31:0]);
             if (unsigned_add) rounded = rounded - 12'd128;
-            v3[k] = clamp_to_int8(rounded, 12'($signed(clamp_min)), 12'($signed(clamp_max)));
+            v3[k] = tilewright_float_pkg::clamp_to_int8(rounded, 12'($signed(clamp_min)), 12'($signed(clamp_max)));
           end
         end
       end
       if (valid[2]) begin
         for (int unsigned k = 0; k < 16; k++) begin
-          if (op == VectorOpMax) v2[k] = {3'd0, v1[k]};
-          else if (op == VectorOpSum) v2[k] = float_multiply(v1[k][30:0], scale);
+          if (op == tilewright_isa_pkg::VectorOpMax) v2[k] = {3'd0, v1[k]};
+          else if (op == tilewright_isa_pkg::VectorOpSum) v2[k] = tilewright_float_pkg::float_multiply(v1[k][30:0], scale);
           else begin
             operand = 10'($signed(stage_a2[k*8+:8]));
             if (unsigned_add) operand = operand + 10'd128;
-            v2[k] = {3'd0, fma_int(operand, scale, v1[k])};
+            v2[k] = {3'd0, tilewright_float_pkg::fma_int(operand, scale, v1[k])};
           end
         end
       end
       if (valid[1]) begin
         for (int unsigned k = 0; k < 16; k++) begin
-          if (op == VectorOpMax) v1[k] = total[k];
-          else if (op == VectorOpSum) v1[k] = {1'b0, float_from_int(total[k])};
+          if (op == tilewright_isa_pkg::VectorOpMax) v1[k] = total[k];
+          else if (op == tilewright_isa_pkg::VectorOpSum) v1[k] = {1'b0, tilewright_float_pkg::float_from_int(total[k])};
           else begin
             operand = 10'($signed(stage_b[k*8+:8]));
             if (unsigned_add) operand = operand + 10'd128;
-            v1[k] = fma_int(operand, scale_b, fix);
+            v1[k] = tilewright_float_pkg::fma_int(operand, scale_b, fix);
           end
         end
         stage_a2 = stage_a;
@@ -195,15 +194,15 @@ module vector_unit
       // ---- Reduction of the words that arrive.
       if (fresh && (arriving != 4'd0 || closing)) begin
         fresh = 1'b0;
-        for (int unsigned k = 0; k < 16; k++) reduced[k] = (op == VectorOpMax) ? 32'hffffff80 : bias;
+        for (int unsigned k = 0; k < 16; k++) reduced[k] = (op == tilewright_isa_pkg::VectorOpMax) ? 32'hffffff80 : bias;
       end
       for (int unsigned b = 0; b < 4; b++)
         if (arriving[b]) begin
           word = read_data_i[b*128+:128];
-          if (op == VectorOpMax) begin
+          if (op == tilewright_isa_pkg::VectorOpMax) begin
             for (int unsigned k = 0; k < 16; k++)
               if ($signed(32'($signed(word[k*8+:8]))) > $signed(reduced[k])) reduced[k] = 32'($signed(word[k*8+:8]));
-          end else if (op == VectorOpSum) begin
+          end else if (op == tilewright_isa_pkg::VectorOpSum) begin
             for (int unsigned k = 0; k < 16; k++) reduced[k] = reduced[k] + 32'($signed(word[k*8+:8]));
           end else if (arriving_roles[b]) begin
             word_b = word;
@@ -214,7 +213,7 @@ module vector_unit
       if (closing) begin
         if (closing_pads != 4'd0) begin
           pad_sum = 32'($signed({1'b0, closing_pads}) * $signed({{24{pad_value[7]}}, pad_value}));
-          if (op == VectorOpMax) begin
+          if (op == tilewright_isa_pkg::VectorOpMax) begin
             for (int unsigned k = 0; k < 16; k++)
               if ($signed(32'($signed(pad_value))) > $signed(reduced[k])) reduced[k] = 32'($signed(pad_value));
           end else begin
@@ -248,8 +247,8 @@ module vector_unit
         set_last = 1'b0;
         set_roles = 4'd0;
         stop = 1'b0;
-        if (op == VectorOpAdd) begin
-          address = operand_b ? sec_row + {8'd0, x} + {8'd0, first_column} : in_row + address_t'(in_column);
+        if (op == tilewright_isa_pkg::VectorOpAdd) begin
+          address = operand_b ? sec_row + {8'd0, x} + {8'd0, first_column} : in_row + 24'(in_column);
           bank = address[1:0];
           reads[bank] = 1'b1;
           read_words[32'(bank)*24+:24] = address;
@@ -270,7 +269,7 @@ module vector_unit
           for (int unsigned j = 0; j < 4; j++)
             if (!stop) begin
               column = in_column + tap_column;
-              address = tap_row + address_t'(column);
+              address = tap_row + 24'(column);
               if (tap_in_y >= 20'sd0 && tap_in_y < height && column >= 20'sd0 && column < width) begin
                 if (reads[address[1:0]]) stop = 1'b1;
                 else begin
@@ -488,8 +487,7 @@ module vector_unit
       fifo_read = 5'd0;
       fifo_write = 5'd0;
     end
-    if (table_write_i)
-      for (int unsigned i = 0; i < 16; i++) tables[32'(table_word_i)*16+i] = table_data_i[i*8+:8];
+    if (table_write_i) tables[table_word_i] <= table_data_i;
 
     if (!rst_ni) begin
       running = 1'b0;

@@ -1,9 +1,7 @@
 // Weights jobs: streams bytes from DRAM to the head of the weight ring, or 256 bytes into a table. Requests are made only for
 // ring words that are free, so that data never waits on the bus; they run ahead of the data across jobs.
 `include "tilewright.svh"
-module weights_dma
-  import tilewright_isa_pkg::*;
-#(
+module weights_dma #(
     parameter int unsigned K = 16,
     parameter int unsigned C = 4,
     parameter int unsigned RingWords = 2560,
@@ -12,7 +10,7 @@ module weights_dma
     input logic clk_i,
     input logic rst_ni,
     input logic job_valid_i,
-    input logic [DescriptorBits-1:0] job_i,
+    input logic [tilewright_isa_pkg::DescriptorBits-1:0] job_i,
     output logic take_o,
     output logic done_o,
 
@@ -102,11 +100,11 @@ module weights_dma
     if (!running && job_valid_i && job_count < 4'd7 && !take_o) begin
       take_o <= 1'b1;
       running = `FIELD(job_i, WeightsByteCount) != '0;
-      to_table = `FIELD(job_i, WeightsDestination) == WeightsDestinationTable;
+      to_table = `FIELD(job_i, WeightsDestination) == tilewright_isa_pkg::WeightsDestinationTable;
       address = `FIELD(job_i, WeightsDramAddress);
-      left = job_i[WeightsByteCountLsb+4+:28];
+      left = job_i[tilewright_isa_pkg::WeightsByteCountLsb+4+:28];
       if (running) begin
-        jobs[job_write] = {to_table, `FIELD(job_i, WeightsTable), left};
+        jobs[job_write] <= {to_table, `FIELD(job_i, WeightsTable), left};
         job_write = job_write + 3'd1;
         job_count = job_count + 4'd1;
       end else begin
