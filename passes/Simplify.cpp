@@ -108,6 +108,27 @@ struct MergeReshapes : OpRewritePattern<onnx::NodeOp> {
   }
 };
 
+/// A shape that nodes compute, of which inference left at most one dimension open: the number of elements gives that
+/// one.
+struct SpellOutReshape : OpRewritePattern<onnx::NodeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(onnx::NodeOp node, PatternRewriter &rewriter) const override {
+    auto type = dyn_cast<RankedTensorType>(node.getResult(0).getType());
+    if (!node.is("Reshape") || !type || type.getNumDynamicDims() > 1 || onnx::constantValue(node.input(1)))
+      return failure();
+    SmallVector<int64_t> shape(type.getShape());
+    // With no elements, −1 could be anything.
+    if (!type.hasStaticShape() && llvm::is_contained(shape, 0))
+      return failure();
+    for (int64_t &dim : shape)
+      dim = ShapedType::isDynamic(dim) ? -1 : dim;
+    Value constant = createInts(rewriter, node.getLoc(), shape);
+    rewriter.replaceOp(node, createLike(rewriter, node, "Reshape", {node.getInputs()[0], constant}, type,
+                                        {rewriter.getNamedAttr("allowzero", rewriter.getI64IntegerAttr(1))}));
+    return success();
+  }
+};
+
 struct MergeTransposes : OpRewritePattern<onnx::NodeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(onnx::NodeOp node, PatternRewriter &rewriter) const override {
@@ -244,7 +265,8 @@ struct DecideIf : OpRewritePattern<onnx::NodeOp> {
 struct SimplifyPass final : tilewright::impl::SimplifyPassBase<SimplifyPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<DropNoOp, MergeReshapes, MergeTransposes, AbsorbPad, MeanToPool, SumToAdd, DecideIf>(&getContext());
+    patterns.add<DropNoOp, MergeReshapes, SpellOutReshape, MergeTransposes, AbsorbPad, MeanToPool, SumToAdd, DecideIf>(
+        &getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();
     // A decided branch may give a value of a more precise type.

@@ -45,6 +45,15 @@ func.func @moves(%x: tensor<2x3x4xf32>) -> (tensor<6x1x4xf32>, tensor<3x4x2xf32>
   return %r, %t : tensor<6x1x4xf32>, tensor<3x4x2xf32>
 }
 
+// The batch is open, and one open dimension is what a Reshape can find out itself.
+// CHECK-LABEL: func.func @computed_shape
+// CHECK: %[[S:.*]] = onnx.constant dense<[-1, 12]> : tensor<2xi64>
+// CHECK: onnx.node "Reshape" since 21 (%arg0, %[[S]])
+func.func @computed_shape(%x: tensor<?x3x4xf32>, %s: tensor<2xi64>) -> tensor<?x12xf32> {
+  %r = onnx.node "Reshape" since 21 (%x, %s) : (tensor<?x3x4xf32>, tensor<2xi64>) -> tensor<?x12xf32>
+  return %r : tensor<?x12xf32>
+}
+
 // CHECK-LABEL: func.func @pad
 // CHECK-NOT: "Pad"
 // CHECK: onnx.node "Conv" since 11 (%arg0, %arg1) {{.*}}pads = [1, 2, 1, 1]

@@ -29,3 +29,19 @@ func.func @subgraph(%c: tensor<i1>, %x: tensor<2xf32>) -> tensor<2xf32> {
   } : (tensor<i1>) -> tensor<2xf32>
   return %y : tensor<2xf32>
 }
+
+// CHECK-LABEL: func.func private @"local::f"
+func.func private @"local::f"(%x: tensor<*x!onnx.unknown>) -> tensor<*x!onnx.unknown>
+    attributes {onnx.function = "local::f", onnx.function_attributes = ["a"], onnx.function_defaults = {}} {
+  // CHECK: onnx.node "Elu" since 6 (%{{.*}}) {alpha = #onnx.attribute_reference<"a">} attributes {onnx.output_names = ["y"]} : (tensor<*x!onnx.unknown>) -> tensor<*x!onnx.unknown>
+  %y = onnx.node "Elu" since 6 (%x) {alpha = #onnx.attribute_reference<"a">} attributes {onnx.output_names = ["y"]}
+    : (tensor<*x!onnx.unknown>) -> tensor<*x!onnx.unknown>
+  return %y : tensor<*x!onnx.unknown>
+}
+
+// CHECK-LABEL: func.func @strings
+func.func @strings() -> tensor<2x!onnx.string> {
+  // CHECK: onnx.constant dense<["a", "b"]> : tensor<2x!onnx.string>
+  %c = onnx.constant dense<["a", "b"]> : tensor<2x!onnx.string>
+  return %c : tensor<2x!onnx.string>
+}
