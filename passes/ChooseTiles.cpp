@@ -118,9 +118,15 @@ struct ChooseTilesPass final : tilewright::impl::ChooseTilesPassBase<ChooseTiles
       legalizeMoves(run, *description);
     for (SmallVector<Operation *> &run : deviceRuns(function))
       groupLayers(run, *description);
-    for (SmallVector<Operation *> &run : deviceRuns(function))
-      if (failed(planRun(run, *description)))
-        return signalPassFailure();
+    for (size_t i = 0; i < deviceRuns(function).size(); ++i) {
+      GroupOp tooLarge;
+      while (failed(planRun(deviceRuns(function)[i], *description, tooLarge))) {
+        if (!tooLarge)
+          return signalPassFailure();
+        dissolve(tooLarge);
+        tooLarge = nullptr;
+      }
+    }
   }
 
 private:
@@ -145,7 +151,7 @@ private:
     return failure(result.wasInterrupted());
   }
 
-  LogicalResult planRun(ArrayRef<Operation *> run, const TargetDescription &description) {
+  LogicalResult planRun(ArrayRef<Operation *> run, const TargetDescription &description, GroupOp &tooLarge) {
     Segment segment(run, description);
     if (failed(segment.verify()))
       return failure();
@@ -158,7 +164,7 @@ private:
     }
     if (segment.steps.empty())
       return success();
-    FailureOr<std::vector<StepPlan>> plans = planSegment(segment);
+    FailureOr<std::vector<StepPlan>> plans = planSegment(segment, tooLarge);
     if (failed(plans))
       return failure();
     writeStreamed(segment);

@@ -82,3 +82,11 @@ void memory::groupLayers(ArrayRef<Operation *> run, const TargetDescription &tar
     YieldOp::create(builder, last->getLoc(), last->getResults());
   }
 }
+
+void memory::dissolve(GroupOp group) {
+  Block &body = group.getBody().front();
+  group->replaceAllUsesWith(body.getTerminator()->getOperands());
+  for (Operation &op : llvm::make_early_inc_range(body.without_terminator()))
+    op.moveBefore(group);
+  group->erase();
+}

@@ -104,13 +104,16 @@ static Attempt attempt(const Segment &segment) {
   return {};
 }
 
-FailureOr<std::vector<StepPlan>> memory::planSegment(Segment &segment) {
+FailureOr<std::vector<StepPlan>> memory::planSegment(Segment &segment, GroupOp &tooLarge) {
   int64_t capacity = segment.target.mapCapacity();
   Attempt best = attempt(segment);
   while (!best.plans) {
     if (best.tooFull >= 0) {
       if (!streamOne(segment, best.tooFull)) {
         Step &step = segment.steps[best.tooFull];
+        tooLarge = dyn_cast<GroupOp>(step.op);
+        if (tooLarge)
+          return failure();
         step.op->emitError("layer '") << step.layers.back().getLayerName() << "' does not fit: its smallest tile takes "
                                       << residentBytes(segment, best.tooFull) + minimalRingBytes(segment, best.tooFull)
                                       << " bytes on chip, " << segment.target.name() << " has " << capacity;

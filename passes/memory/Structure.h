@@ -13,6 +13,9 @@ void legalizeMoves(llvm::ArrayRef<mlir::Operation *> run, const TargetDescriptio
 /// Puts pairs of layers between which a large map would pass into groups, so that only a ring of its rows exists.
 void groupLayers(llvm::ArrayRef<mlir::Operation *> run, const TargetDescription &target);
 
+/// Takes the layers of a group out of it.
+void dissolve(tile::GroupOp group);
+
 } // namespace tilewright::memory
 
 #endif
