@@ -159,7 +159,7 @@ LogicalResult LowerToSystolicPass::lower(func::FuncOp function, const ArrayConfi
     builder.setInsertionPoint(function);
     std::string name = "array_" + scheduled[stage].name;
     scheduled[stage].name = name;
-    createProgramOp(builder, function.getLoc(), config.name, std::move(scheduled[stage]));
+    createProgramOp(builder, function.getLoc(), array, std::move(scheduled[stage]));
     SmallVector<Type> types;
     for (Value output : outputs[stage])
       types.push_back(output.getType());
