@@ -253,9 +253,13 @@ void ContractionJobs::run(const Tile &tile, Range passChannels, bool firstTile, 
     if (keep)
       for (int64_t before = passChannels.begin; before < c; before += array.channels)
         at += ringWords(array, packedBlock(before).block);
-    if (!keep || firstTile)
-      for (const JobBuilder::PackedBlock *block : span)
-        loadPiece(*block, 0);
+    // Blocks lie side by side in the constants when they were packed together: one job then loads several.
+    for (size_t i = 0, next; i < span.size() && (!keep || firstTile); i = next) {
+      int64_t offset = span[i]->offsets[0], bytes = blockWords * array.ringWordBytes();
+      for (next = i + 1; next < span.size() && span[next]->offsets[0] == offset + int64_t(next - i) * bytes;)
+        ++next;
+      loadWeights(offset, int64_t(next - i) * blockWords);
+    }
     isa::Release release = keep && !lastTile ? isa::Release::Keep
                            : oneGroup        ? isa::Release::Stream
                                              : isa::Release::Block;
