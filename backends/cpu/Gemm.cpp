@@ -19,7 +19,7 @@ static constexpr int64_t kVectorsPerPanel = 2;
 /// Packed panels of one task; they live on the stack of the thread (HostAbi.h grants 2 MiB).
 static constexpr int64_t kPackedBytes = 384 << 10;
 static constexpr int64_t kMostPackedBytes = 1536 << 10;
-/// With so few rows of A, packing B would cost more than the product.
+/// Up to so many rows of A, packing B would cost more than the product.
 static constexpr int64_t kFewRows = 3;
 
 namespace {
@@ -42,7 +42,7 @@ struct GemmEmitter {
   void pack(Value batch, Value n, Value panel);
   void tile(Value batch, Value m, int64_t rows, Value n, llvm::function_ref<Value(Value kk, int64_t v)> loadB);
   void dotProducts();
-  void fewRows();
+  void inPlace();
   void panels();
   void scalars();
 };
@@ -163,29 +163,34 @@ void GemmEmitter::panels() {
   });
 }
 
-/// Few rows and contiguous rows of B: every element of B is read once, in place. A last panel that would reach beyond
-/// the row is moved to the left; its columns are computed twice.
-void GemmEmitter::fewRows() {
+/// Contiguous rows of B, read in place: best for few rows of A, where packing would cost more than the product. A last
+/// panel that would reach beyond the row is moved to the left; its columns are computed twice.
+void GemmEmitter::inPlace() {
   int64_t allPanels = llvm::divideCeil(g.n, panelWidth);
   k.parallelLoop(g.batch * allPanels, work(), [&](Value task) {
     SmallVector<Value> at = k.delinearize(task, {g.batch, allPanels});
     Value n = k.mul(at[1], panelWidth);
     if (g.n % panelWidth != 0)
       n = k.min(n, k.index(g.n - panelWidth));
-    tile(at[0], k.index(0), g.m, n,
-         [&](Value kk, int64_t v) { return g.loadRow(at[0], kk, k.add(n, v * lanes), lanes); });
+    auto tiles = [&](Value m, int64_t rows) {
+      tile(at[0], m, rows, n, [&](Value kk, int64_t v) { return g.loadRow(at[0], kk, k.add(n, v * lanes), lanes); });
+    };
+    int64_t wholeRows = g.m / kRows * kRows, rest = g.m % kRows;
+    if (wholeRows > 0)
+      k.loop(k.index(0), k.index(wholeRows), k.index(kRows), [&](Value m) { tiles(m, kRows); });
+    if (rest > 0)
+      tiles(k.index(wholeRows), rest);
   });
 }
 
-/// Few rows and contiguous columns of B: dot products along K.
+/// Contiguous columns of B and rows of A: dot products along K.
 void GemmEmitter::dotProducts() {
   constexpr int64_t kSums = 4;
   int64_t step = lanes * kSums, whole = g.k / step * step;
   k.parallelLoop(g.batch * g.n, work(), [&](Value task) {
     SmallVector<Value> at = k.delinearize(task, {g.batch, g.n});
     Value batch = at[0], n = at[1];
-    for (int64_t m = 0; m < g.m; ++m) {
-      Value row = k.index(m);
+    k.loop(g.m, [&](Value row) {
       SmallVector<Value> sums(kSums, zero().v);
       sums = k.loop(k.index(0), k.index(whole), k.index(step), sums, [&](Value kk, ValueRange carried) {
         SmallVector<Value> next;
@@ -207,7 +212,7 @@ void GemmEmitter::dotProducts() {
             fma(k.number(g.loadA(batch, row, kk)), k.number(g.loadB(batch, kk, n)), k.number(carried[0])).v};
       })[0];
       g.store(batch, row, n, k.number(sum), nullptr);
-    }
+    });
   });
 }
 
@@ -234,11 +239,12 @@ void emitGemm(KernelBuilder &k, const Gemm &gemm) {
   GemmEmitter emitter{k, gemm};
   if (gemm.k == 0)
     return emitter.scalars();
-  if (gemm.m <= kFewRows && gemm.loadRow && gemm.n >= emitter.panelWidth)
-    return emitter.fewRows();
-  if (gemm.m <= kFewRows && gemm.loadColumn && gemm.loadARow && gemm.k >= emitter.lanes * 4)
+  bool noPacking = gemm.m <= kFewRows || gemm.k * kVectorBytes * kVectorsPerPanel > kMostPackedBytes;
+  if (noPacking && gemm.loadRow && gemm.n >= emitter.panelWidth)
+    return emitter.inPlace();
+  if (noPacking && gemm.loadColumn && gemm.loadARow && gemm.k >= emitter.lanes * 4)
     return emitter.dotProducts();
-  if (gemm.k * kVectorBytes * kVectorsPerPanel > kMostPackedBytes && gemm.loadB)
+  if (gemm.k * kVectorBytes * kVectorsPerPanel > kMostPackedBytes)
     return emitter.scalars();
   emitter.panels();
 }

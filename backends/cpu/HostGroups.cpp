@@ -16,7 +16,7 @@ namespace tilewright::cpu {
 
 namespace {
 /// Steps to look ahead for a set that closes, and nodes in one kernel.
-constexpr unsigned kLookahead = 4, kMostNodes = 24;
+constexpr unsigned kLookahead = 4, kMostNodes = 24, kMostInEpilogue = 10;
 
 struct Grouper {
   const llvm::DenseSet<Value> &keep;
@@ -29,6 +29,8 @@ struct Grouper {
       return false;
     NodeOp root = group.front();
     if (shapeOf(node->getResult(0)) != shapeOf(root->getResult(0)))
+      return false;
+    if (!rootEntry.formula && (entry->scalarOnly || group.size() > kMostInEpilogue))
       return false;
     try {
       return operandsFit(node, group, rootEntry);

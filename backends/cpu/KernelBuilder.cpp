@@ -58,7 +58,8 @@ KernelBuilder::KernelBuilder(ModuleOp module, StringRef symbol, Location loc) : 
 //===----------------------------------------------------------------------===//
 
 Buffer KernelBuilder::argument(Argument::Kind kind, Value value, ArrayRef<int64_t> shape, Type type, int64_t offset) {
-  auto memref = MemRefType::get(shape, storageType(type));
+  // A tensor without elements is memref<0xT>, whatever its shape: zero strides have no bare pointer.
+  auto memref = MemRefType::get(product(shape) == 0 ? ArrayRef<int64_t>(int64_t(0)) : shape, storageType(type));
   unsigned position = function.getNumArguments();
   (void)function.insertArgument(position, memref, DictionaryAttr(), loc);
   arguments.push_back({kind, value, offset});
@@ -117,8 +118,8 @@ Buffer KernelBuilder::table(ArrayRef<float> values) {
 
 Buffer KernelBuilder::view(Buffer buffer, ArrayRef<int64_t> shape) {
   assert(product(shape) == buffer.size() && "a view has as many elements as what it shows");
-  if (buffer.shape == shape)
-    return buffer;
+  if (buffer.shape == shape || buffer.size() == 0)
+    return {buffer.memref, Shape(shape), buffer.type};
   auto type = MemRefType::get(shape, storageType(buffer.type));
   Value memref = memref::ReinterpretCastOp::create(b, loc, type, buffer.memref, /*offset=*/0, shape, stridesOf(shape));
   return {memref, Shape(shape), buffer.type};

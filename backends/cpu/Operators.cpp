@@ -144,6 +144,14 @@ SmallVector<std::pair<Value, Shape>> epilogueOperands(ArrayRef<NodeOp> nodes) {
   return externalOperands(nodes.drop_front(), nodes);
 }
 
+static void requireBroadcast(ArrayRef<int64_t> operand, ArrayRef<int64_t> result) {
+  bool fits = operand.size() <= result.size();
+  for (size_t i = 0; fits && i < operand.size(); ++i)
+    fits = operand[i] == 1 || operand[i] == result[result.size() - operand.size() + i];
+  if (!fits)
+    throw Unsupported("an operand does not broadcast to the result");
+}
+
 /// A group of elementwise nodes: one pass over the result's shape.
 static void lowerElementwise(KernelBuilder &k, ArrayRef<NodeOp> nodes) {
   Value result = groupResult(nodes);
@@ -152,6 +160,8 @@ static void lowerElementwise(KernelBuilder &k, ArrayRef<NodeOp> nodes) {
   for (auto &operand : externalOperands(nodes, nodes))
     if (!llvm::is_contained(operands, operand))
       operands.push_back(operand);
+  for (auto &[value, broadcastShape] : operands)
+    requireBroadcast(broadcastShape, shape);
   SmallVector<Access> ins;
   for (auto &[value, broadcastShape] : operands)
     ins.push_back(k.broadcast(k.view(k.input(value), broadcastShape), shape));
@@ -185,8 +195,14 @@ void lowerGroup(KernelBuilder &k, ArrayRef<NodeOp> nodes) {
     entry->lower(k, nodes);
 }
 
+void requireRank(Value value, size_t least) {
+  if (shapeOf(value).size() < least)
+    throw Unsupported("a tensor of rank " + std::to_string(shapeOf(value).size()) + " instead of " +
+                      std::to_string(least) + " or more");
+}
+
 int64_t normalAxis(int64_t axis, int64_t rank) {
-  if (axis < -rank || axis >= std::max<int64_t>(rank, 1))
+  if (axis < -rank || axis >= rank)
     throw Unsupported("axis " + std::to_string(axis) + " of a tensor of rank " + std::to_string(rank));
   return axis < 0 ? axis + rank : axis;
 }

@@ -48,6 +48,8 @@ struct Operator {
   FormulaFn formula = nullptr;
   /// The shape with which operand `i` of a formula broadcasts to the result; null: its own.
   Shape (*operandShape)(onnx::NodeOp node, unsigned i) = nullptr;
+  /// The formula calls libm: one element at a time, not for the vectors of an epilogue.
+  bool scalarOnly = false;
   /// Operands of a formula from this one on only give a type and are never read.
   unsigned operandsRead = ~0u;
   /// For lowerings that apply an epilogue: whether an operand of it may broadcast to `root`'s result with this shape.
@@ -96,6 +98,8 @@ void addResizing(Table &table);
 
 /// `axis` brought into [0, rank); throws Unsupported when it is outside.
 int64_t normalAxis(int64_t axis, int64_t rank);
+/// Throws Unsupported when `value` has fewer dimensions.
+void requireRank(mlir::Value value, size_t least);
 /// Integers of operand `i`, which must be a constant.
 llvm::SmallVector<int64_t> requireInts(onnx::NodeOp node, unsigned i, llvm::StringRef what);
 

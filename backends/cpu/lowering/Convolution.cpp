@@ -86,8 +86,12 @@ static void convolutionGemm(KernelBuilder &k, const ConvolutionOperands &conv,
         body(offset, k.mul(kk, width));
       });
     };
+    // Corners grow from pixel to pixel: a span of width - 1 leaves no gap, unless the panel reaches beyond the last
+    // pixel.
     Value span = arith::SubIOp::create(k.b, k.loc, last, first);
     Value contiguous = arith::CmpIOp::create(k.b, k.loc, arith::CmpIPredicate::eq, span, k.index(width - 1));
+    Value inside = arith::CmpIOp::create(k.b, k.loc, arith::CmpIPredicate::sle, k.add(n, width), k.index(gemm.n));
+    contiguous = arith::AndIOp::create(k.b, k.loc, contiguous, inside);
     auto branch = scf::IfOp::create(k.b, k.loc, contiguous, /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(k.b);
     k.b.setInsertionPointToStart(branch.thenBlock());
@@ -177,8 +181,20 @@ static FinishFn addBias(KernelBuilder &k, NodeOp root, unsigned operand, Type ac
   return [=](Num sums, LoadOperand load) { return sums + load(bias, shape); };
 }
 
+/// [M, C / group, kernel...] for Conv, [C, M / group, kernel...] for ConvTranspose.
+static void checkChannels(NodeOp root, bool transposed) {
+  requireRank(root.input(0), 3);
+  requireRank(root.input(1), 3);
+  int64_t groups = root.intAttr("group", 1), channels = shapeOf(root.input(0))[1];
+  Shape weights = shapeOf(root.input(1));
+  int64_t expected = transposed ? weights[0] : weights[1] * groups;
+  if (groups < 1 || channels % groups != 0 || weights[0] % groups != 0 || channels != expected)
+    throw Unsupported("channels, group and weights do not fit together");
+}
+
 static void lowerConv(KernelBuilder &k, ArrayRef<NodeOp> nodes) {
   NodeOp root = nodes.front();
+  checkChannels(root, /*transposed=*/false);
   ConvolutionOperands conv;
   conv.image = k.input(root.input(0));
   conv.weights = k.input(root.input(1));
@@ -194,6 +210,7 @@ static void lowerConv(KernelBuilder &k, ArrayRef<NodeOp> nodes) {
 /// Zeros between the pixels, weights turned around and their channels exchanged; then a Conv of stride 1.
 static void lowerConvTranspose(KernelBuilder &k, ArrayRef<NodeOp> nodes) {
   NodeOp root = nodes.front();
+  checkChannels(root, /*transposed=*/true);
   Buffer image = k.input(root.input(0)), weights = k.input(root.input(1));
   Window window = transposedWindowOf(root, ArrayRef(weights.shape).drop_front(2));
   int64_t groups = root.intAttr("group", 1), rank = window.rank();

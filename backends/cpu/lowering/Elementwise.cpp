@@ -183,7 +183,8 @@ void addElementwise(Table &table) {
                  select(x[0] > x[0](x.f("lambd", 0.5)), x[0] - x.f("bias", 0.0), x[0](0.0))));
 #undef FORMULA
 #define LIBM(onnxName, since, function)                                                                                \
-  add(onnxName, since, [](const Elementwise &x) -> Num { return libm(function, {x[0]}); })
+  add(onnxName, since, [](const Elementwise &x) -> Num { return libm(function, {x[0]}); });                            \
+  table.back().scalarOnly = true
   LIBM("Sin", 7, "sin");
   LIBM("Cos", 7, "cos");
   LIBM("Tan", 7, "tan");
@@ -212,6 +213,8 @@ void addElementwise(Table &table) {
   add("Sum", 8, variadic<plus>);
   add("Mean", 8, mean);
   add("BatchNormalization", 9, batchNormalization, alongChannels);
+  for (Operator &entry : table)
+    entry.scalarOnly |= llvm::is_contained({"Log", "Softplus", "Mish", "Mod", "Pow"}, entry.name);
 }
 
 } // namespace tilewright::cpu

@@ -40,6 +40,8 @@ static void lowerGatherElements(KernelBuilder &k, ArrayRef<NodeOp> nodes) {
   NodeOp root = nodes.front();
   Buffer data = k.input(root.input(0)), indices = k.input(root.input(1)), out = k.output(root->getResult(0));
   int64_t axis = normalAxis(root.intAttr("axis", 0), data.shape.size());
+  if (indices.shape.size() != data.shape.size())
+    throw Unsupported("data and indices differ in rank");
   if (out.size() == 0)
     return;
   k.forEach(out.shape, [&](ArrayRef<Value> at) {
@@ -102,6 +104,8 @@ static void lowerScatterElements(KernelBuilder &k, ArrayRef<NodeOp> nodes) {
   Buffer data = k.input(root.input(0)), indices = k.input(root.input(1)), updates = k.input(root.input(2));
   Buffer out = k.output(root->getResult(0));
   int64_t axis = normalAxis(root.intAttr("axis", 0), data.shape.size());
+  if (indices.shape.size() != data.shape.size() || updates.shape != indices.shape)
+    throw Unsupported("data, indices and updates differ in rank or shape");
   StringRef reduction = root.stringAttr("reduction", "none");
   k.copy({data.size()}, {data, {1}, 0}, {out, {1}, 0});
   if (indices.size() == 0 || data.size() == 0)

@@ -122,6 +122,7 @@ static void lowerTile(KernelBuilder &k, ArrayRef<NodeOp> nodes) {
 /// Depth to space splits channels into (block, block, C) or (C, block, block); space to depth is the first way back.
 static void lowerDepthToSpace(KernelBuilder &k, ArrayRef<NodeOp> nodes) {
   NodeOp root = nodes.front();
+  requireRank(root.input(0), 4);
   Buffer in = k.input(root.input(0)), out = k.output(root->getResult(0));
   int64_t block = root.intAttr("blocksize", 1);
   bool forth = root.is("DepthToSpace");
@@ -241,6 +242,7 @@ static void lowerRange(KernelBuilder &k, ArrayRef<NodeOp> nodes) {
 
 static void lowerEyeLike(KernelBuilder &k, ArrayRef<NodeOp> nodes) {
   NodeOp root = nodes.front();
+  requireRank(root.input(0), 2);
   Buffer out = k.output(root->getResult(0));
   int64_t shift = root.intAttr("k", 0), rows = out.shape[0], columns = out.shape[1];
   k.fill(out, k.constant(out.type, 0.0));
@@ -254,6 +256,7 @@ static void lowerEyeLike(KernelBuilder &k, ArrayRef<NodeOp> nodes) {
 
 static void lowerTrilu(KernelBuilder &k, ArrayRef<NodeOp> nodes) {
   NodeOp root = nodes.front();
+  requireRank(root.input(0), 2);
   Buffer in = k.input(root.input(0)), out = k.output(root->getResult(0));
   size_t rank = in.shape.size();
   SmallVector<int64_t> shift = requireInts(root, 1, "k");

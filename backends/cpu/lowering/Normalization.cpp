@@ -160,6 +160,7 @@ static void lowerLayerNorm(KernelBuilder &k, ArrayRef<NodeOp> nodes) {
 /// InstanceNormalization, and GroupNormalization with scale and bias per channel.
 static void lowerInstanceNorm(KernelBuilder &k, ArrayRef<NodeOp> nodes) {
   NodeOp root = nodes.front();
+  requireRank(root.input(0), 2);
   Buffer in = k.input(root.input(0)), out = k.output(root->getResult(0));
   int64_t channels = in.shape[1], groups = root.is("GroupNormalization") ? root.intAttr("num_groups", 1) : channels;
   if (groups < 1 || channels % groups != 0)
@@ -207,6 +208,7 @@ static void lowerLpNorm(KernelBuilder &k, ArrayRef<NodeOp> nodes) {
 /// x / (bias + alpha/size * sum of squares over neighbouring channels)^beta
 static void lowerLrn(KernelBuilder &k, ArrayRef<NodeOp> nodes) {
   NodeOp root = nodes.front();
+  requireRank(root.input(0), 2);
   Buffer in = k.input(root.input(0)), out = k.output(root->getResult(0));
   int64_t size = root.intAttr("size", 1), channels = in.shape[1], pixels = product(ArrayRef(in.shape).drop_front(2));
   double alpha = root.floatAttr("alpha", 1e-4f), beta = root.floatAttr("beta", 0.75f),

@@ -207,6 +207,7 @@ static void lowerLpPool(KernelBuilder &k, ArrayRef<NodeOp> nodes) {
 
 static void lowerGlobalPool(KernelBuilder &k, ArrayRef<NodeOp> nodes) {
   NodeOp root = nodes.front();
+  requireRank(root.input(0), 2);
   Buffer image = k.input(root.input(0)), result = k.output(root->getResult(0));
   int64_t planes = image.shape[0] * image.shape[1], pixels = image.size() / std::max<int64_t>(planes, 1);
   bool isMax = root.is("GlobalMaxPool");

@@ -24,8 +24,10 @@ bool Window::isPadded() const {
 
 static Window commonWindow(NodeOp node, ArrayRef<int64_t> kernel) {
   size_t rank = kernel.size();
-  if (rank == 0)
-    throw Unsupported("no spatial dimension");
+  requireRank(node.input(0), 3);
+  if (rank == 0 || shapeOf(node->getResult(0)).size() != rank + 2 || shapeOf(node.input(0)).size() != rank + 2)
+    throw Unsupported("the kernel has " + std::to_string(rank) + " dimensions, the image " +
+                      std::to_string(shapeOf(node.input(0)).size() - 2));
   Window window;
   window.kernel = Shape(kernel);
   window.strides = intsOr(node, "strides", rank, 1);
@@ -42,9 +44,6 @@ Window windowOf(NodeOp node, ArrayRef<int64_t> kernel) {
   Window window = commonWindow(node, kernel);
   size_t rank = kernel.size();
   Shape image(ArrayRef(shapeOf(node.input(0))).drop_front(2));
-  if (image.size() != rank)
-    throw Unsupported("the kernel has " + std::to_string(rank) + " dimensions, the image " +
-                      std::to_string(image.size()));
   StringRef automatic = node.stringAttr("auto_pad", "NOTSET");
   if (automatic == "NOTSET") {
     Shape pads = node.intsAttr("pads");
