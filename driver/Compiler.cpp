@@ -4,14 +4,20 @@
 
 #include "backends/cpu/CpuBackend.h"
 #include "backends/cpu/Passes.h"
+#include "backends/systolic/ProgramTranslation.h"
+#include "backends/systolic/SystolicTarget.h"
 #include "common/Error.h"
 #include "dialects/onnx/OnnxDialect.h"
 #include "dialects/tile/TileDialect.h"
 #include "driver/BatchAnalysis.h"
+#include "driver/Pipeline.h"
 #include "driver/PlanBuilder.h"
 #include "driver/QuantizeModel.h"
 #include "driver/Specialisation.h"
+#include "passes/Explain.h"
+#include "passes/NodeName.h"
 #include "passes/VerifySupported.h"
+#include "passes/layers/LayerFormer.h"
 #include "runtime/PackageWriter.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -42,8 +48,14 @@ public:
       quantize();
     if (options.emit == "onnx")
       return emitModules();
-    if (options.target == "systolic")
-      throw Error("--target=systolic: the back end is not connected yet; use --target=cpu");
+    if (options.target == "systolic") {
+      formLayers();
+      if (options.emit == "tile")
+        return emitModules();
+      lowerToArray();
+      if (options.emit == "target")
+        return std::move(result);
+    }
     chooseHostWork();
     compileHostCode();
     if (options.emit != "package")
@@ -60,7 +72,8 @@ private:
   static const DialectRegistry &registry() {
     static const DialectRegistry *registry = [] {
       auto *created = new DialectRegistry;
-      created->insert<func::FuncDialect, onnx::OnnxDialect, tile::TileDialect>();
+      created->insert<func::FuncDialect, onnx::OnnxDialect, tile::TileDialect, systolic::SystolicDialect>();
+      systolic::registerSystolicTarget();
       return created;
     }();
     return *registry;
@@ -69,8 +82,12 @@ private:
   void import();
   void quantize();
   CompileResult emitModules();
+  void formLayers();
+  void requireLayersFit(const Specialisation &specialisation) const;
+  void lowerToArray();
   void chooseHostWork();
   void compileHostCode();
+  std::string hostReason(const cpu::HostGroup &group) const;
   void buildPlans();
   void declareModel();
 
@@ -85,7 +102,15 @@ private:
   /// Bytes that the writer was given.
   std::deque<onnx::ConstantBytes> constants;
   std::vector<Specialisation> specialisations;
-  std::vector<std::vector<cpu::HostGroup>> hostGroups; ///< by specialisation
+  /// What a specialisation does: stretches of host groups, each but the last followed by an execution of a program.
+  struct Work {
+    std::vector<std::vector<cpu::HostGroup>> host;
+    std::vector<systolic::RunOp> runs;
+  };
+  std::vector<Work> work; ///< by specialisation
+  std::optional<ArrayConfig> array;
+  /// By specialisation and symbol.
+  std::vector<llvm::StringMap<systolic::DeviceProgram>> programs;
   cpu::HostCode hostCode;
   CompileResult result;
   std::string stageName;
@@ -137,6 +162,52 @@ CompileResult Compilation::emitModules() {
   return std::move(result);
 }
 
+/// A model always runs, if need be on the host alone; but an array too small for every layer is a mistake in its
+/// configuration.
+void Compilation::requireLayersFit(const Specialisation &specialisation) const {
+  std::string tooSmall;
+  bool anyLayer = false;
+  specialisation.main->walk([&](Operation *op) {
+    anyLayer |= llvm::isa<tile::TileRootInterface>(op);
+    auto reason = op->getAttrOfType<StringAttr>(layers::kHostReasonAttr);
+    if (reason && tooSmall.empty() && reason.getValue().contains("on chip, "))
+      tooSmall = describeNode(cast<onnx::NodeOp>(op)) + ": " + reason.str();
+  });
+  if (!anyLayer && !tooSmall.empty())
+    throw Error(options.config + ": this array holds no layer of " + model->name() + ". " + tooSmall);
+}
+
+void Compilation::formLayers() {
+  array = ArrayConfig::load(options.config);
+  stage("form layers and tiles for " + array->name);
+  for (Specialisation &specialisation : specialisations) {
+    PassManager passes(&context);
+    buildTilePipeline(passes, options.config);
+    diagnostics.raiseIf(failed(passes.run(*specialisation.module)), "forming layers");
+    requireLayersFit(specialisation);
+    if (options.explain)
+      result.explanation += explain(specialisation.main, *createTarget("systolic:" + options.config));
+  }
+}
+
+void Compilation::lowerToArray() {
+  stage("generate array programs");
+  llvm::raw_string_ostream listing(result.emitted);
+  for (Specialisation &specialisation : specialisations) {
+    PassManager passes(&context);
+    buildSystolicPipeline(passes, options.config);
+    diagnostics.raiseIf(failed(passes.run(*specialisation.module)), "generating array programs");
+    auto &bySymbol = programs.emplace_back();
+    for (systolic::ProgramOp op : specialisation.module->getOps<systolic::ProgramOp>()) {
+      if (options.emit == "target")
+        systolic::printListing(op, listing);
+      FailureOr<systolic::DeviceProgram> program = systolic::toDeviceProgram(op);
+      diagnostics.raiseIf(failed(program), "encoding array programs");
+      bySymbol[op.getSymName()] = std::move(*program);
+    }
+  }
+}
+
 /// Without the operator in front, which verifySupported says itself.
 static std::string whyNotOnHost(onnx::NodeOp node) {
   std::string why = cpu::whyNotOnHost(node);
@@ -144,21 +215,47 @@ static std::string whyNotOnHost(onnx::NodeOp node) {
   return colon == std::string::npos ? why : why.substr(colon + 2);
 }
 
+/// The groups of a stretch of nodes; what is read outside of it stays visible.
+static std::vector<cpu::HostGroup> groupStretch(ArrayRef<onnx::NodeOp> nodes) {
+  llvm::DenseSet<Operation *> inside;
+  for (onnx::NodeOp node : nodes)
+    inside.insert(node);
+  llvm::DenseSet<Value> keep;
+  for (onnx::NodeOp node : nodes)
+    for (Value value : node.getOutputs())
+      if (llvm::any_of(value.getUsers(), [&](Operation *user) { return !inside.contains(user); }))
+        keep.insert(value);
+  return cpu::formHostGroups(nodes, keep);
+}
+
 void Compilation::chooseHostWork() {
-  stage("group operators");
+  stage("group host operators");
   for (Specialisation &specialisation : specialisations) {
     PassManager passes(&context, func::FuncOp::getOperationName());
     passes.addPass(createFuseQuantizedPass());
     diagnostics.raiseIf(failed(passes.run(specialisation.main)), "fusing quantized operators");
     diagnostics.raiseIf(failed(verifySupported(*specialisation.module, whyNotOnHost)), "checking operators");
-    hostGroups.push_back(cpu::formHostGroups(specialisation.main));
+    Work &chosen = work.emplace_back();
+    SmallVector<onnx::NodeOp> stretch;
+    for (Operation &op : specialisation.main.front()) {
+      if (auto node = dyn_cast<onnx::NodeOp>(op))
+        stretch.push_back(node);
+      auto run = dyn_cast<systolic::RunOp>(op);
+      if (!run && !op.hasTrait<OpTrait::IsTerminator>())
+        continue;
+      chosen.host.push_back(groupStretch(stretch));
+      stretch.clear();
+      if (run)
+        chosen.runs.push_back(run);
+    }
   }
 }
 
 void Compilation::compileHostCode() {
   std::vector<cpu::HostGroup> all;
-  for (const auto &groups : hostGroups)
-    all.insert(all.end(), groups.begin(), groups.end());
+  for (const Work &chosen : work)
+    for (const auto &groups : chosen.host)
+      all.insert(all.end(), groups.begin(), groups.end());
   if (all.empty())
     return;
   stage("compile " + std::to_string(all.size()) + " host kernels");
@@ -174,13 +271,36 @@ void Compilation::compileHostCode() {
   hostCode = std::move(*code);
 }
 
+/// Why a group runs on the host, for the report.
+std::string Compilation::hostReason(const cpu::HostGroup &group) const {
+  if (options.target == "cpu")
+    return "compiled for the cpu";
+  // Conversions between 8 bits and float are where they are because of their neighbours.
+  StringAttr conversion;
+  for (onnx::NodeOp node : group.nodes)
+    if (auto reason = node->getAttrOfType<StringAttr>(layers::kHostReasonAttr)) {
+      if (!node.is("QuantizeLinear") && !node.is("DequantizeLinear"))
+        return reason.str();
+      conversion = reason;
+    }
+  if (conversion)
+    return conversion.str();
+  return "its operands are not quantized";
+}
+
 void Compilation::buildPlans() {
   stage("plan memory");
   size_t next = 0;
   for (size_t i = 0; i < specialisations.size(); ++i) {
     PlanBuilder builder(writer, constants, specialisations[i].main);
-    for (size_t group = 0; group < hostGroups[i].size(); ++group)
-      builder.addHostCall(hostCode.kernels[next++], "compiled for the cpu");
+    for (size_t part = 0; part < work[i].host.size(); ++part) {
+      for (const cpu::HostGroup &group : work[i].host[part])
+        builder.addHostCall(hostCode.kernels[next++], hostReason(group));
+      if (part >= work[i].runs.size())
+        continue;
+      systolic::RunOp run = work[i].runs[part];
+      builder.addDeviceRun(programs[i][run.getProgram()], run.getInputs(), run.getOutputs());
+    }
     writer.tables.plans.push_back(builder.finish());
   }
 }
@@ -191,6 +311,10 @@ void Compilation::declareModel() {
   tables.model_name = std::filesystem::path(model->name()).stem().string();
   tables.target = options.target;
   tables.compiler_version = compilerVersion();
+  if (array) {
+    tables.array_name = array->name;
+    tables.array_config = array->toToml();
+  }
   Signature signature = declaredSignature(context, model, specialisations[0].main);
   tables.inputs = std::move(signature.inputs);
   tables.outputs = std::move(signature.outputs);

@@ -2,6 +2,7 @@
 
 #include "driver/PlanBuilder.h"
 
+#include "backends/systolic/isa/Descriptor.h"
 #include "common/Error.h"
 #include "dialects/onnx/OnnxDialect.h"
 #include "driver/ArenaPlanner.h"
@@ -103,18 +104,6 @@ uint32_t PlanBuilder::bufferOf(Value value) {
   return index;
 }
 
-uint32_t PlanBuilder::addDramBuffer(ElementType type, std::vector<int64_t> shape, uint64_t address, uint64_t bytes,
-                                    const std::string &name) {
-  package::BufferT buffer;
-  buffer.storage = package::Storage::Dram;
-  buffer.type = type;
-  buffer.shape = std::move(shape);
-  buffer.bytes = bytes;
-  buffer.place = address;
-  buffer.name = name;
-  return addBuffer(std::move(buffer));
-}
-
 uint32_t PlanBuilder::addStep(package::StepT step) {
   result->steps.push_back(std::make_unique<package::StepT>(std::move(step)));
   return static_cast<uint32_t>(result->steps.size() - 1);
@@ -193,13 +182,36 @@ void PlanBuilder::addHostCall(const cpu::HostKernel &kernel, const std::string &
   addStep(std::move(entry));
 }
 
-void PlanBuilder::addCopy(package::CopyKind kind, uint32_t source, uint32_t target, const package::MapView &view,
-                          package::LayerT layer) {
+uint32_t PlanBuilder::dramBuffer(const systolic::DeviceTensor &tensor) {
+  package::BufferT buffer;
+  buffer.storage = package::Storage::Dram;
+  buffer.type = tensor.isUnsigned ? ElementType::U8 : ElementType::I8;
+  buffer.shape.assign(tensor.shape.begin(), tensor.shape.end());
+  buffer.bytes = tensor.bytes;
+  buffer.place = tensor.address;
+  buffer.name = tensor.name;
+  return addBuffer(std::move(buffer));
+}
+
+void PlanBuilder::addCopy(package::CopyKind kind, uint32_t source, uint32_t target,
+                          const systolic::DeviceTensor &tensor) {
+  bool toDevice = kind == package::CopyKind::ToDevice;
   package::CopyT copy;
   copy.kind = kind;
   copy.source = source;
   copy.target = target;
-  copy.view = std::make_unique<package::MapView>(view);
+  copy.layout = static_cast<package::DramLayout>(tensor.layout);
+  auto [samples, channels, height, width] = tensor.shape;
+  auto [s0, s1, s2, s3] = tensor.hostStrides;
+  copy.view = std::make_unique<package::MapView>(samples, channels, height, width, s0, s1, s2, s3);
+  package::LayerT layer;
+  layer.name = tensor.name;
+  layer.kind = toDevice ? "copy to array" : "copy from array";
+  layer.unit = "host";
+  layer.shape = runtime::shapeText({samples, channels, height, width}) + (tensor.isUnsigned ? " uint8" : " int8");
+  bool blocked = tensor.layout == systolic::DramLayout::Blocked;
+  layer.reason = toDevice ? blocked ? "the array reads blocks of 16 channels" : "the array reads images as they are"
+                          : "the array writes blocks of 16 channels";
   package::StepT entry;
   entry.action.Set(std::move(copy));
   entry.layer = static_cast<int32_t>(addLayer(std::move(layer)));
@@ -208,7 +220,44 @@ void PlanBuilder::addCopy(package::CopyKind kind, uint32_t source, uint32_t targ
   use(target, step);
 }
 
-void PlanBuilder::addDeviceJob(package::DeviceJobT job) {
+void PlanBuilder::preload(uint64_t address, std::span<const uint8_t> bytes) {
+  if (!bytes.empty())
+    result->preload.emplace_back(address, writer.addSegment(std::as_bytes(bytes)));
+}
+
+static package::LayerT toLayer(const systolic::LayerInfo &info) {
+  package::LayerT layer;
+  layer.name = info.name;
+  layer.nodes = info.onnxNodes;
+  layer.kind = info.kind;
+  layer.unit = info.macs ? "array" : "vector";
+  layer.shape = info.shape;
+  layer.tile = info.tile;
+  layer.macs = static_cast<uint64_t>(info.macs);
+  layer.ideal_cycles = static_cast<uint64_t>(info.idealCycles);
+  layer.bytes_weights = static_cast<uint64_t>(info.bytesWeights);
+  layer.bytes_in = static_cast<uint64_t>(info.bytesIn);
+  layer.bytes_out = static_cast<uint64_t>(info.bytesOut);
+  layer.bytes_residual = static_cast<uint64_t>(info.bytesResidual);
+  return layer;
+}
+
+void PlanBuilder::addDeviceRun(const systolic::DeviceProgram &program, ValueRange inputs, ValueRange outputs) {
+  package::DeviceJobT job;
+  for (auto [tensor, value] : llvm::zip_equal(program.inputs, inputs)) {
+    uint32_t source = bufferOf(value);
+    job.reads.push_back(dramBuffer(tensor));
+    addCopy(package::CopyKind::ToDevice, source, job.reads.back(), tensor);
+  }
+  job.program_address = program.programAddress;
+  job.descriptor_count = static_cast<uint32_t>(program.descriptors.size() / isa::descriptorBytes);
+  job.first_layer = static_cast<uint32_t>(result->layers.size());
+  job.layer_count = static_cast<uint32_t>(program.layers.size());
+  for (const systolic::LayerInfo &info : program.layers)
+    addLayer(toLayer(info));
+  for (const systolic::DeviceTensor &tensor : program.outputs)
+    job.writes.push_back(dramBuffer(tensor));
+  std::vector<uint32_t> written = job.writes;
   auto step = static_cast<uint32_t>(result->steps.size());
   for (const auto *list : {&job.reads, &job.writes})
     for (uint32_t buffer : *list)
@@ -216,6 +265,13 @@ void PlanBuilder::addDeviceJob(package::DeviceJobT job) {
   package::StepT entry;
   entry.action.Set(std::move(job));
   addStep(std::move(entry));
+  for (auto [tensor, value, source] : llvm::zip_equal(program.outputs, outputs, written))
+    addCopy(package::CopyKind::FromDevice, source, bufferOf(value), tensor);
+
+  result->dram_bytes = std::max(result->dram_bytes, program.dramBytes);
+  preload(program.programAddress, program.descriptors);
+  for (const systolic::Segment &segment : program.constants)
+    preload(segment.address, segment.bytes);
 }
 
 /// Results that no step writes: arguments, constants, aliases, values returned more than once.

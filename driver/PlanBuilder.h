@@ -4,6 +4,7 @@
 #define TILEWRIGHT_DRIVER_PLANBUILDER_H
 
 #include "backends/cpu/CpuBackend.h"
+#include "backends/systolic/DeviceProgram.h"
 #include "dialects/onnx/ConstantData.h"
 #include "runtime/PackageWriter.h"
 
@@ -12,6 +13,7 @@
 
 #include <deque>
 #include <memory>
+#include <span>
 #include <string>
 
 namespace tilewright {
@@ -27,21 +29,19 @@ public:
 
   /// `reason`: why it runs on the host.
   void addHostCall(const cpu::HostKernel &kernel, const std::string &reason);
-  /// Between a tensor and a map in the device's memory, either way; a line of the report of its own.
-  void addCopy(package::CopyKind kind, uint32_t source, uint32_t target, const package::MapView &view,
-               package::LayerT layer);
-  void addDeviceJob(package::DeviceJobT job);
-
-  uint32_t addDramBuffer(package::ElementType type, std::vector<int64_t> shape, uint64_t address, uint64_t bytes,
-                         const std::string &name);
-  /// The buffer of a tensor value: argument, constant, result or intermediate.
-  uint32_t bufferOf(mlir::Value value);
-  uint32_t addLayer(package::LayerT layer);
-  package::PlanT &plan() { return *result; }
+  /// One execution of a device program, with the copies of its tensors to and from the device's memory. `program` stays
+  /// alive until the package is written.
+  void addDeviceRun(const systolic::DeviceProgram &program, mlir::ValueRange inputs, mlir::ValueRange outputs);
 
   std::unique_ptr<package::PlanT> finish();
 
 private:
+  /// The buffer of a tensor value: argument, constant, result or intermediate.
+  uint32_t bufferOf(mlir::Value value);
+  uint32_t dramBuffer(const systolic::DeviceTensor &tensor);
+  void addCopy(package::CopyKind kind, uint32_t source, uint32_t target, const systolic::DeviceTensor &tensor);
+  void preload(uint64_t address, std::span<const uint8_t> bytes);
+  uint32_t addLayer(package::LayerT layer);
   uint32_t addBuffer(package::BufferT buffer);
   uint32_t addStep(package::StepT step);
   void use(uint32_t buffer, uint32_t step);

@@ -21,15 +21,16 @@ static std::unique_ptr<sim::Executor> makeExecutor(const RunOptions &options) {
   case ExecutorKind::Golden:
     return sim::makeGoldenExecutor();
   case ExecutorKind::Model:
-    throw Error("the executor model is not there yet; there are: rtl, golden");
+    return sim::makeModelExecutor();
   case ExecutorKind::Rtl:
     break;
   }
   return sim::makeRtlExecutor({{}, options.progress});
 }
 
-Device::Device(const std::string &configText, const RunOptions &options) : state(std::make_unique<State>()) {
-  state->config = ArrayConfig::parse(configText, "the package's array configuration");
+Device::Device(const std::string &name, const std::string &configText, const RunOptions &options)
+    : state(std::make_unique<State>()) {
+  state->config = ArrayConfig::parse(configText, name);
   if (options.dramBytesPerCycle) {
     state->config.dramBytesPerCycle = options.dramBytesPerCycle;
     state->config.validate("--dram-bytes-per-cycle=" + std::to_string(options.dramBytesPerCycle));

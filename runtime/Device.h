@@ -29,9 +29,9 @@ struct DeviceRun {
 /// One simulated array.
 class Device {
 public:
-  /// `configText`: as in the package. Throws Error for a DRAM rate that the configuration does not allow, and when the
-  /// simulator cannot be built.
-  Device(const std::string &configText, const RunOptions &options);
+  /// `name`, `configText`: as in the package. Throws Error for a DRAM rate that the configuration does not allow, and
+  /// when the simulator cannot be built.
+  Device(const std::string &name, const std::string &configText, const RunOptions &options);
   ~Device();
 
   const ArrayConfig &config() const;

@@ -1,4 +1,4 @@
-//===- MapCopy.h - dense tensors to blocked maps and back -------*- C++ -*-===//
+//===- MapCopy.h - tensors to the device's layouts and back -------*- C++ -*-===//
 
 #ifndef TILEWRIGHT_RUNTIME_MAPCOPY_H
 #define TILEWRIGHT_RUNTIME_MAPCOPY_H
@@ -9,12 +9,16 @@
 
 namespace tilewright::runtime {
 
-/// Channels in a word of the array's blocked layout, [sample][channel / 16][row][column][16].
+/// Channels in a word of the array's blocked layout.
 inline constexpr uint64_t kWordChannels = 16;
 
-/// Elements are single bytes. Bytes of a last word that belong to no channel become 0.
-void denseToBlocked(const package::MapView &view, const uint8_t *dense, uint8_t *blocked);
-void blockedToDense(const package::MapView &view, const uint8_t *blocked, uint8_t *dense);
+/// Bytes that a map takes in the device's memory.
+uint64_t deviceBytes(const package::MapView &view, package::DramLayout layout);
+
+/// Copies a tensor of single bytes into the device's memory, or out of it. Bytes of a blocked map's last word that
+/// belong to no channel become 0.
+void copyToDevice(const package::MapView &view, package::DramLayout layout, const uint8_t *tensor, uint8_t *device);
+void copyFromDevice(const package::MapView &view, package::DramLayout layout, const uint8_t *device, uint8_t *tensor);
 
 } // namespace tilewright::runtime
 

@@ -203,7 +203,7 @@ RunResult Model::State::run(const std::vector<TensorView> &views, const RunOptio
 
   std::unique_ptr<Device> device;
   if (tables().array_config()) {
-    device = std::make_unique<Device>(tables().array_config()->str(), options);
+    device = std::make_unique<Device>(tables().array_name()->str(), tables().array_config()->str(), options);
     const ArrayConfig &config = device->config();
     report.executor = executorName(options.executor);
     report.arrayName = config.name;

@@ -118,8 +118,10 @@ private:
       if (call->scratch() >= 0)
         checkHostBuffer(static_cast<uint64_t>(call->scratch()));
     } else if (const auto *job = step.action_as_DeviceJob()) {
-      if (!package.array_config() || job->program_address() >= plan.dram_bytes())
+      if (!package.array_name() || !package.array_config() || job->program_address() >= plan.dram_bytes())
         fail("a device job has no program");
+      if (uint64_t{job->first_layer()} + job->layer_count() > plan.layers()->size())
+        fail("a device job names no layer");
       for (const auto *list : {job->reads(), job->writes()})
         if (list)
           for (uint32_t index : *list)
@@ -143,30 +145,31 @@ private:
       return;
     }
     const package::MapView *view = copy.view();
-    if (!view || copy.kind() > package::CopyKind::MAX) {
+    if (!view || copy.kind() > package::CopyKind::MAX || copy.layout() > package::DramLayout::MAX) {
       fail("a copy has no view");
       return;
     }
-    bool toBlocked = copy.kind() == package::CopyKind::DenseToBlocked;
-    const package::Buffer *dense = toBlocked ? source : target, *blocked = toBlocked ? target : source;
+    bool toDevice = copy.kind() == package::CopyKind::ToDevice;
+    const package::Buffer *tensor = toDevice ? source : target, *device = toDevice ? target : source;
     // In 128 bits no product of the fields' possible values below overflows before it is compared.
     using Wide = unsigned __int128;
     uint64_t sizes[] = {view->samples(), view->channels(), view->height(), view->width()};
     uint64_t strides[] = {view->sample_stride(), view->channel_stride(), view->row_stride(), view->column_stride()};
-    Wide last = 0, words = 1;
+    Wide last = 0, bytes = 1;
+    bool blocked = copy.layout() == package::DramLayout::Blocked;
     for (int i = 0; i < 4; ++i) {
       if (sizes[i] == 0 || sizes[i] > UINT32_MAX || strides[i] > INT64_MAX) {
         fail("a copy's view has an impossible size");
         return;
       }
       last += static_cast<Wide>(sizes[i] - 1) * strides[i];
-      words *= i == 1 ? (sizes[i] + 15) / 16 : sizes[i];
-      if (words > UINT64_MAX) {
+      bytes *= i == 1 && blocked ? (sizes[i] + 15) / 16 * 16 : sizes[i];
+      if (bytes > UINT64_MAX) {
         fail("a copy's view has an impossible size");
         return;
       }
     }
-    if (elementSize(dense->type()) != 1 || last >= dense->bytes() || words * 16 > blocked->bytes())
+    if (elementSize(tensor->type()) != 1 || last >= tensor->bytes() || bytes > device->bytes())
       fail("a copy is larger than its buffers");
   }
 

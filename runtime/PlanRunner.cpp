@@ -113,11 +113,13 @@ void PlanRunner::copy(const package::Copy &copy) {
   case package::CopyKind::Bytes:
     std::memcpy(target, source, plan_.buffers()->Get(copy.source())->bytes());
     break;
-  case package::CopyKind::DenseToBlocked:
-    denseToBlocked(*copy.view(), reinterpret_cast<const uint8_t *>(source), reinterpret_cast<uint8_t *>(target));
+  case package::CopyKind::ToDevice:
+    copyToDevice(*copy.view(), copy.layout(), reinterpret_cast<const uint8_t *>(source),
+                 reinterpret_cast<uint8_t *>(target));
     break;
-  case package::CopyKind::BlockedToDense:
-    blockedToDense(*copy.view(), reinterpret_cast<const uint8_t *>(source), reinterpret_cast<uint8_t *>(target));
+  case package::CopyKind::FromDevice:
+    copyFromDevice(*copy.view(), copy.layout(), reinterpret_cast<const uint8_t *>(source),
+                   reinterpret_cast<uint8_t *>(target));
     break;
   }
 }
@@ -136,8 +138,8 @@ static void add(std::optional<ArrayCycles> &sum, const ArrayCycles &part) {
 
 void PlanRunner::runJob(const package::DeviceJob &job, const RunOptions &options, Device &device, Report &report) {
   std::vector<std::string> names;
-  for (const LayerReport &layer : report.layers)
-    names.push_back(layer.name);
+  for (uint32_t i = 0; i < job.layer_count(); ++i)
+    names.push_back(report.layers[job.first_layer() + i].name);
   std::span<uint8_t> memory(reinterpret_cast<uint8_t *>(dram.get()), plan_.dram_bytes());
   DeviceRun run = device.run(memory, job.program_address(), job.descriptor_count(), names, options);
   report.deviceSeconds += run.seconds;
@@ -151,7 +153,7 @@ void PlanRunner::runJob(const package::DeviceJob &job, const RunOptions &options
     report.dramBytes[i].second += run.dramBytes[i].second;
   }
   for (const auto &[layer, cycles] : run.layers)
-    add(report.layers.at(layer).array, cycles);
+    add(report.layers.at(job.first_layer() + layer).array, cycles);
 }
 
 } // namespace tilewright::runtime

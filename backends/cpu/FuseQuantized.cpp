@@ -106,8 +106,13 @@ private:
     SmallVector<Value> inputs;
     for (Value operand : operands)
       inputs.push_back(operand ? operand : none(b));
-    return NodeOp::create(b, op.getLoc(), quantize->getResultTypes(), inputs, b.getStringAttr(name),
-                          b.getStringAttr(domain), b.getI64IntegerAttr(version), attributes, ArrayAttr(), 0);
+    NodeOp created = NodeOp::create(b, op.getLoc(), quantize->getResultTypes(), inputs, b.getStringAttr(name),
+                                    b.getStringAttr(domain), b.getI64IntegerAttr(version), attributes, ArrayAttr(), 0);
+    // What passes noted on the operator (why it is on the host) holds for the fused one.
+    for (NamedAttribute note : op->getDiscardableAttrs())
+      if (note.getName() != onnx::kOutputNamesAttr)
+        created->setDiscardableAttr(note.getName(), note.getValue());
+    return created;
   }
   /// Bounds in the result's integers; nothing when the scale is not known.
   std::optional<std::pair<int64_t, int64_t>> integerBounds();

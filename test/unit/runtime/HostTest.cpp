@@ -50,11 +50,11 @@ TEST(MapCopyTest, NchwToBlockedAndBack) {
   std::vector<uint8_t> dense(2 * 19 * 15), back(dense.size());
   std::iota(dense.begin(), dense.end(), 0);
   std::vector<uint8_t> blocked(2 * 2 * 15 * 16, 0xee);
-  denseToBlocked(view, dense.data(), blocked.data());
+  copyToDevice(view, package::DramLayout::Blocked, dense.data(), blocked.data());
   auto at = [&](int n, int c, int y, int x) { return blocked[(((n * 2 + c / 16) * 3 + y) * 5 + x) * 16 + c % 16]; };
   EXPECT_EQ(at(1, 18, 2, 4), dense[1 * 285 + 18 * 15 + 2 * 5 + 4]);
   EXPECT_EQ(at(0, 19, 0, 0), 0) << "channels beyond the last";
-  blockedToDense(view, blocked.data(), back.data());
+  copyFromDevice(view, package::DramLayout::Blocked, blocked.data(), back.data());
   EXPECT_EQ(back, dense);
 }
 
@@ -64,9 +64,25 @@ TEST(MapCopyTest, AMatrixIsAMapOfItsColumns) {
   std::vector<uint8_t> dense(60);
   std::iota(dense.begin(), dense.end(), 0);
   std::vector<uint8_t> blocked(2 * 3 * 16);
-  denseToBlocked(view, dense.data(), blocked.data());
+  copyToDevice(view, package::DramLayout::Blocked, dense.data(), blocked.data());
   EXPECT_EQ(blocked[1 * 16 + 3], 23);       // row 1, column 3
   EXPECT_EQ(blocked[(3 + 2) * 16 + 1], 57); // row 2, column 17
+}
+
+TEST(MapCopyTest, ImagesAreCopiedOrTransposed) {
+  using package::DramLayout;
+  std::vector<uint8_t> tensor(2 * 3 * 4 * 5), back(tensor.size()), device(tensor.size());
+  std::iota(tensor.begin(), tensor.end(), 0);
+  package::MapView nchw(2, 3, 4, 5, 60, 20, 5, 1), nhwc(2, 3, 4, 5, 60, 1, 15, 3);
+  copyToDevice(nchw, DramLayout::Nchw, tensor.data(), device.data());
+  EXPECT_EQ(device, tensor);
+  copyToDevice(nchw, DramLayout::Nhwc, tensor.data(), device.data());
+  EXPECT_EQ(device[((1 * 4 + 2) * 5 + 3) * 3 + 1], tensor[((1 * 3 + 1) * 4 + 2) * 5 + 3]);
+  copyFromDevice(nchw, DramLayout::Nhwc, device.data(), back.data());
+  EXPECT_EQ(back, tensor);
+  copyFromDevice(nhwc, DramLayout::Nhwc, device.data(), back.data());
+  EXPECT_EQ(back, device);
+  EXPECT_EQ(deviceBytes(nchw, DramLayout::Blocked), 2u * 16 * 20);
 }
 
 TEST(HostCodeTest, MissingFeaturesAreNamed) {

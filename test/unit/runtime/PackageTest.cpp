@@ -183,7 +183,8 @@ TEST_F(PackageTest, TablesThatDoNotFitTogetherAreFound) {
   EXPECT_NE(problem([](PackageT &p) { p.plans[0]->steps[0]->layer = 3; }).find("names no layer"), std::string::npos);
   EXPECT_NE(problem([](PackageT &p) {
               package::CopyT *copy = p.plans[0]->steps[0]->action.AsCopy();
-              copy->kind = package::CopyKind::DenseToBlocked;
+              copy->kind = package::CopyKind::ToDevice;
+              copy->layout = package::DramLayout::Blocked;
               copy->view = std::make_unique<package::MapView>(1, 3, 1, 2, 6, 1, 3, 3);
             }).find("larger than its buffers"),
             std::string::npos);

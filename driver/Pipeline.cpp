@@ -1,0 +1,30 @@
+//===- Pipeline.cpp -------------------------------------------------------===//
+
+#include "driver/Pipeline.h"
+
+#include "backends/systolic/Passes.h"
+#include "passes/Passes.h"
+
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace tilewright {
+
+void buildTilePipeline(OpPassManager &manager, const std::string &config) {
+  std::string target = "systolic:" + config;
+  OpPassManager &function = manager.nest<func::FuncOp>();
+  function.addPass(createQuantizedToQdqPass());
+  function.addPass(createFormLayersPass({target}));
+  function.addPass(createFuseLayersPass({target}));
+  function.addPass(createPartitionPass({target}));
+  function.addPass(createChooseTilesPass({target}));
+  function.addPass(createPlaceBuffersPass({target}));
+}
+
+void buildSystolicPipeline(OpPassManager &manager, const std::string &config) {
+  manager.addPass(createLowerToSystolicPass({config}));
+  manager.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+}
+
+} // namespace tilewright
