@@ -31,6 +31,8 @@ struct TileChoice {
   std::string unit;
   /// Bytes that the layer moves to or from DRAM besides its weights (maps that do not stay on chip).
   int64_t mapBytes = 0;
+  /// The same, short rows counted as the bytes that pass in their time (see burstBytes).
+  int64_t mapTransfer = 0;
 };
 
 /// What the cost model says of a layer with a given tile.
@@ -58,6 +60,8 @@ public:
   virtual int64_t weightCapacity() const = 0;
   /// DRAM bytes per cycle, reads plus writes, as sustained.
   virtual double bytesPerCycle() const = 0;
+  /// Contiguous bytes (a row of a map's words) below which a transfer takes no less time.
+  virtual int64_t burstBytes() const { return 1; }
   /// Cycles per second, to compare with the host.
   virtual double clockHz() const = 0;
 

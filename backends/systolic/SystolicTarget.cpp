@@ -19,6 +19,8 @@ int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 constexpr int64_t maxField(unsigned bits) { return (int64_t(1) << bits) - 1; }
 /// Dead cycles between output-channel blocks of a job (header, address set-up), and of a job.
 constexpr int64_t blockOverhead = 20, jobOverhead = 40;
+/// Bursts that the DRAM has under way at once; a burst does not span rows of a map.
+constexpr int64_t burstsInFlight = 16;
 /// Bytes buffered per pixel lane in packed mode (docs/accelerator.md).
 constexpr int64_t packedRowBuffer = 128;
 
@@ -67,6 +69,9 @@ public:
   int64_t mapCapacity() const override { return config.scratchpadBytes; }
   int64_t weightCapacity() const override { return config.weightRingBytes; }
   double bytesPerCycle() const override { return config.effectiveDramBytesPerCycle(); }
+  int64_t burstBytes() const override {
+    return static_cast<int64_t>(static_cast<double>(config.dramLatencyCycles) / burstsInFlight * bytesPerCycle());
+  }
   double clockHz() const override { return config.nominalMhz * 1e6; }
 
   std::optional<std::string> refusal(TileRootInterface root) const override;
@@ -279,7 +284,8 @@ CostEstimate SystolicTarget::estimate(TileRootInterface root, const TileChoice &
   else if (choice.weights == WeightsPolicy::Streamed)
     passes = rowTiles * pixelGroups;
   cost.dramBytes = choice.mapBytes + weights * passes;
-  int64_t memory = static_cast<int64_t>(std::ceil(static_cast<double>(cost.dramBytes) / bytesPerCycle()));
+  int64_t memory =
+      static_cast<int64_t>(std::ceil(static_cast<double>(choice.mapTransfer + weights * passes) / bytesPerCycle()));
   cost.cycles = std::max(cost.computeCycles, memory);
   if (memory > cost.computeCycles)
     cost.bound = "memory";

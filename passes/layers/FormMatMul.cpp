@@ -35,7 +35,7 @@ struct Operand {
 };
 } // namespace
 
-static std::optional<Operand> readOperand(LayerFormer &former, const Activation &input) {
+static std::optional<Operand> readOperand(LayerFormer &former, const Activation &input, int64_t outChannels) {
   const Axis &reduced = input.view.axes.back();
   View rowsView = input.view;
   rowsView.axes.pop_back();
@@ -48,7 +48,17 @@ static std::optional<Operand> readOperand(LayerFormer &former, const Activation 
   }
   if (reduced.size() > 1 || rows.size() > 3)
     return std::nullopt;
-  static constexpr unsigned dims[4][3] = {{}, {3}, {0, 3}, {0, 2, 3}};
+  // Rows lie along the width; along the height, where they can be cut into tiles, when operand and result do not fit on
+  // chip together.
+  int64_t count = 1;
+  for (Factor factor : rows)
+    count *= factor.extent;
+  int64_t depth = reduced.empty() ? 1 : reduced[0].extent;
+  bool large = former.target.mapBytes({1, depth, 1, count}, input.element()) +
+                   former.target.mapBytes({1, outChannels, 1, count}, input.element()) >
+               former.target.mapCapacity();
+  unsigned last = large ? 2 : 3;
+  unsigned dims[4][3] = {{}, {last}, {0, last}, {0, 2, 3}};
   SmallVector<int64_t> shape(4, 1);
   SmallVector<Factor> factors(4);
   Operand operand;
@@ -87,7 +97,7 @@ Formed layers::formMatMul(LayerFormer &former, const LayerPattern &pattern) {
     return refuse("weights quantized along the reduction");
   if (input->view.axes.size() < 2)
     return refuse("its first operand is a vector");
-  std::optional<Operand> operand = readOperand(former, *input);
+  std::optional<Operand> operand = readOperand(former, *input, channels);
   if (!operand)
     return refuse("its input's layout cannot be read with strides");
 

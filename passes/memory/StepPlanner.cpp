@@ -149,7 +149,12 @@ StepPlan Planner::build(const Candidate &candidate) const {
                                 plan.rings[i].packed);
       bool again = use.index >= 0 && static_cast<unsigned>(use.index) < layer.getFirstResidual() &&
                    candidate.channelsOutermost && plan.rings[i].rows < type.getDimSize(2) && layer.getWeightsOperand();
-      part.choice.mapBytes += again ? bytes * channelTiles : bytes;
+      int64_t times = again ? channelTiles : 1;
+      part.choice.mapBytes += bytes * times;
+      int64_t row =
+          plan.rings[i].packed ? type.getDimSize(3) * type.getDimSize(1) : type.getDimSize(3) * target.wordBytes();
+      double stretch = std::max(1.0, static_cast<double>(target.burstBytes()) / static_cast<double>(row));
+      part.choice.mapTransfer += static_cast<int64_t>(static_cast<double>(bytes * times) * stretch);
     }
     part.cost = target.estimate(layer, part.choice);
     plan.cycles += part.cost.cycles;
