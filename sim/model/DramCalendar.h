@@ -30,10 +30,10 @@ public:
   bool mayRead(Time now) {
     while (!outstanding.empty() && outstanding.front() <= now)
       outstanding.pop_front();
-    return outstanding.size() < maxOutstanding && now >= nextAddress;
+    return outstanding.size() <= maxOutstanding && now >= nextAddress;
   }
   Time retryAt(Time now) const {
-    return std::max(outstanding.size() < maxOutstanding ? now + 1 : outstanding.front(), nextAddress);
+    return std::max(outstanding.size() <= maxOutstanding ? now + 1 : outstanding.front(), nextAddress);
   }
 
   /// A read of `beats` beats whose address is accepted in `now`: when its first and last beat are offered.
@@ -41,6 +41,8 @@ public:
     nextAddress = now + 1;
     bool shared = now < writesUntil; // reads and writes take turns
     Time first = 0, last = 0;
+    if (outstanding.size() >= maxOutstanding)
+      now = std::max(now, outstanding[outstanding.size() - maxOutstanding]);
     uint64_t slot = std::max(slotAt(now + latency), nextRead);
     for (int64_t i = 0; i < beats; ++i) {
       slot = book(slot);
@@ -65,7 +67,7 @@ public:
   Time writeResponse(Time lastBeat) const { return lastBeat + latency; }
 
 private:
-  static constexpr size_t maxOutstanding = 17; // DramModel's, and one in the core's address register
+  static constexpr size_t maxOutstanding = 16; // as DramModel; one more waits in the core's address register
   static constexpr uint64_t window = 1 << 16;
 
   uint64_t slotAt(Time time) const { return uint64_t(std::ceil(double(time) / interval)); }
