@@ -20,7 +20,7 @@ def commands(build: Path, results: Path) -> dict[str, list[str]]:
     lit = lit_program(build)
     return {
         "lint": [python, "test/lint.py", "--build", build, "--junit", results / "lint.xml"],
-        "unit": ["ctest", "--test-dir", build, "-j2", "--output-on-failure", "--output-junit", results / "unit.xml"],
+        "unit": ["ctest", "--test-dir", build, "-C", "slow", "-j2", "--output-on-failure", "--output-junit", results / "unit.xml"],
         "lit": [lit, "-sv", "-j2", "--xunit-xml-output", results / "lit.xml", build / "test"],
         "pytest": [python, "-m", "pytest", "-q", "test/python", "--junitxml", results / "pytest.xml"],
     }

@@ -614,12 +614,18 @@ module operand_reader #(
       height = {4'd0, `FIELD(job_i, ExecuteInHeight)};
       width = {4'd0, `FIELD(job_i, ExecuteInWidth)};
       pad_value = `FIELD(job_i, ExecutePadValue);
+`ifdef TILEWRIGHT_FAULT_PAD_VALUE  // planted for the tests of the tests: test/rtl/CMakeLists.txt
+      pad_value = pad_value ^ 8'd1;
+`endif
       channel_steps = `FIELD(job_i, ExecuteChannelSteps);
       packed_channels = `FIELD(job_i, ExecutePackedChannels);
       kernel_height = `FIELD(job_i, ExecuteWindowKernelHeight);
       kernel_width = `FIELD(job_i, ExecuteWindowKernelWidth);
       stride_height = {12'd0, `FIELD(job_i, ExecuteWindowStrideHeight)};
       stride_width = {12'd0, `FIELD(job_i, ExecuteWindowStrideWidth)};
+`ifdef TILEWRIGHT_FAULT_STRIDE
+      if (stride_width == 20'sd3) stride_width = 20'sd2;
+`endif
       dilation_height = {12'd0, `FIELD(job_i, ExecuteWindowDilationHeight)};
       dilation_width = {12'd0, `FIELD(job_i, ExecuteWindowDilationWidth)};
       pad_left = 20'($signed(`FIELD(job_i, ExecuteWindowPadLeft)));

@@ -13,6 +13,8 @@
 #include "sim/fuzz/ProgramFuzzer.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 using namespace tilewright;
@@ -23,7 +25,13 @@ namespace {
 struct Fuzz {
   ArrayConfig config;
   std::unique_ptr<Executor> golden = makeGoldenExecutor(), rtl;
-  uint64_t cycles = 0;
+  uint64_t cycles = 0, modelCyclesTotal = 0, modelledPrograms = 0;
+  double worstModelError = 0;
+
+  void printModelError() const {
+    std::printf("cycle model: %+.2f %% of the RTL's cycles in sum, at most %.2f %% in a program\n",
+                100 * (double(modelCyclesTotal) / double(cycles) - 1), 100 * worstModelError);
+  }
 
   /// Empty if golden and RTL write the same.
   std::string difference(const FuzzedProgram &program, const std::string &waveFile = "") {
@@ -40,6 +48,11 @@ struct Fuzz {
     try {
       RunResult actual = rtl->run(config, memory, program.programAddress, options);
       cycles += actual.cycles;
+      RunResult modelled;
+      modelCycles(config, program.descriptors, program.programAddress, options, modelled);
+      modelCyclesTotal += modelled.cycles;
+      worstModelError = std::max(worstModelError, std::abs(double(modelled.cycles) / double(actual.cycles) - 1));
+      ++modelledPrograms;
       options.waveFile.clear();
       return compareWrites(config, program.memory, program.programAddress, *golden, expected, *rtl, actual, options);
     } catch (const Error &error) {
@@ -55,7 +68,7 @@ int main(int argc, char **argv) {
   std::string configName = ArrayConfig::defaultName, waveFile;
   uint64_t seed = 1;
   int count = 100, jobs = 24;
-  bool small = false, noRtl = false, print = false, keepGoing = false;
+  bool small = false, noRtl = false, print = false, keepGoing = false, requirePaths = false, expectFailure = false;
   std::vector<std::string> defines;
   app.add_option("--config", configName, "array configuration: a name from configs/ or a file")->capture_default_str();
   app.add_option("--seed", seed, "first seed; programs are made from seed, seed + 1, ...")->capture_default_str();
@@ -67,6 +80,8 @@ int main(int argc, char **argv) {
   app.add_flag("--no-rtl", noRtl, "golden only: checks that the programs are legal");
   app.add_flag("--print", print, "print each program");
   app.add_flag("--keep-going", keepGoing, "go on after a failing program");
+  app.add_flag("--require-paths", requirePaths, "fail if a path that programs can take was never taken");
+  app.add_flag("--expect-failure", expectFailure, "succeed if a program fails (planted faults)");
   CLI11_PARSE(app, argc, argv);
   try {
     Fuzz fuzz;
@@ -115,7 +130,15 @@ int main(int argc, char **argv) {
     std::printf("%d programs, %llu cycles, %d failed\n", count, static_cast<unsigned long long>(fuzz.cycles), failed);
     for (const auto &[path, times] : paths)
       std::printf("  %-28s %d\n", path.c_str(), times);
-    return failed ? 1 : 0;
+    if (requirePaths)
+      for (const std::string &path : fuzzPaths(fuzz.config))
+        if (!paths[path]) {
+          std::printf("never taken: %s\n", path.c_str());
+          ++failed;
+        }
+    if (fuzz.modelledPrograms)
+      fuzz.printModelError();
+    return bool(failed) == expectFailure ? 0 : 1;
   } catch (const Error &error) {
     std::fprintf(stderr, "fuzz-programs: %s\n", error.what());
     return 1;
