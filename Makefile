@@ -3,6 +3,7 @@
 #   make build   packages, Python environment, configure, compile: programs in build/bin
 #   make demo    finds a face in a photograph on the simulated array, then runs ResNet-50
 #   make test    all tests and lint
+#   make install the Python package into .venv (pip install .)
 #   make tidy    clang-tidy over every file (make test: over the files that do not include MLIR)
 #
 # Elsewhere than on Debian 12: make build MLIR_DIR=<prefix>/lib/cmake/mlir
@@ -13,7 +14,9 @@ PYTHON := $(VENV)/bin/python
 BASE_PYTHON := $(firstword $(wildcard /usr/bin/python3.11) python3)
 VENV_STAMP := $(VENV)/.requirements-$(firstword $(shell sha256sum setup/requirements.txt | cut -c1-16))
 
-.PHONY: build demo test tidy packages
+export PYTHONPATH := $(CURDIR)/$(BUILD)/python:$(CURDIR)
+
+.PHONY: build demo test tidy install packages
 .DEFAULT_GOAL := build
 
 build: packages $(VENV_STAMP) $(BUILD)/build.ninja
@@ -27,6 +30,9 @@ test: build
 
 tidy: build
 	$(PYTHON) test/lint.py --build $(BUILD) --tidy-all
+
+install: build
+	$(PYTHON) -m pip install --no-build-isolation --no-deps --config-settings=build-dir=$(BUILD) .
 
 packages:
 	@setup/install-packages.sh

@@ -5,6 +5,7 @@ given on the command line choose suites: `python test/run_all.py lit pytest`.
 """
 
 import argparse
+import os
 import subprocess
 import sys
 import time
@@ -59,13 +60,15 @@ def main() -> int:
     if unknown := set(options.suites) - set(suites):
         parser.error(f"no suite {', '.join(sorted(unknown))}; there are: {', '.join(suites)}")
 
+    # The Python package as it lies in the build folder, and the repository's own.
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(build / "python"), str(ROOT)])}
     table, total = [], [0, 0, 0]
     for suite in options.suites or suites:
         junit = results / f"{suite}.xml"
         junit.unlink(missing_ok=True)
         print(f"== {suite}", flush=True)
         start = time.monotonic()
-        status = subprocess.run([str(word) for word in suites[suite]], cwd=ROOT, check=False).returncode
+        status = subprocess.run([str(word) for word in suites[suite]], cwd=ROOT, env=environment, check=False).returncode
         passed, failed, skipped = counts(junit)
         if status != 0 and failed == 0:
             failed = 1

@@ -42,8 +42,13 @@ def opt(*arguments):
 
 def imported(path, shapes, *passes):
     flags = [f"--input-shape={name}:{'x'.join(map(str, dims))}" for name, dims in shapes.items()]
-    done = opt(f"--import-onnx={path}", *flags, *passes, "--mlir-elide-elementsattrs-if-larger=4",
-               "--mlir-elide-resource-strings-if-larger=4")
+    done = opt(
+        f"--import-onnx={path}",
+        *flags,
+        *passes,
+        "--mlir-elide-elementsattrs-if-larger=4",
+        "--mlir-elide-resource-strings-if-larger=4",
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -52,7 +57,7 @@ def types_by_name(text):
     """The type that the IR gives each named value."""
     types = {}
     for line in text.splitlines():
-        names = re.search(r'onnx\.output_names = \[([^\]]*)\]', line)
+        names = re.search(r"onnx\.output_names = \[([^\]]*)\]", line)
         if names and " -> " in line:
             results = re.findall(r"tensor<([^>]*)>", line.rsplit(" -> ", 1)[1])
             types.update(zip(re.findall(r'"((?:[^"\\]|\\.)*)"', names.group(1)), results, strict=True))
@@ -161,8 +166,12 @@ def judge(case, tmp_path):
         after = run(out, feeds)
     except Exception as error:
         return "not run" if "NOT_IMPLEMENTED" in str(error) else f"wrong: {error}"
-    same = all(key in after and after[key].shape == value.shape and
-               (close(after[key], value) or close(after[key], before[key])) for key, value in stored.items())
+    same = all(
+        key in after
+        and after[key].shape == value.shape
+        and (close(after[key], value) or close(after[key], before[key]))
+        for key, value in stored.items()
+    )
     return "same" if same else "wrong"
 
 

@@ -1,0 +1,167 @@
+"""Tilewright: ONNX models on an open systolic tensor array, simulated in RTL, and on the CPU.
+
+    import tilewright
+
+    model = tilewright.compile("net.onnx", quantize="int8", calibration={"image": images})
+    outputs = model.run({"image": image})          # {name: numpy array}
+    report = model.profile({"image": image})       # achieved against peak, layer by layer
+    print(report)
+
+The options of `compile` are those of the command compile-model, in the same words; the same holds for `Model.run` and
+run-model.
+"""
+
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from . import _core
+from ._core import Error, __version__
+from .report import Report
+
+__all__ = ["Error", "Model", "Report", "TensorInfo", "__version__", "compile", "emit", "load"]
+
+
+@dataclass(frozen=True)
+class TensorInfo:
+    """An input or output as the model declares it; sizes that are open are strings."""
+
+    name: str
+    shape: tuple[int | str, ...]
+    dtype: np.dtype
+
+
+class Model:
+    """A compiled model. Made by `compile` or `load`."""
+
+    def __init__(self, core: _core.Model, explanation: str = ""):
+        self._core = core
+        #: With explain=True: where each layer runs, its tile and predicted cycles, and why something stays on the host.
+        self.explanation = explanation
+
+    @property
+    def inputs(self) -> list[TensorInfo]:
+        return [TensorInfo(name, shape, np.dtype(dtype)) for name, shape, dtype in self._core.inputs()]
+
+    @property
+    def outputs(self) -> list[TensorInfo]:
+        return [TensorInfo(name, shape, np.dtype(dtype)) for name, shape, dtype in self._core.outputs()]
+
+    @property
+    def specialisations(self) -> list[str]:
+        """The input shapes that the package serves, a line each."""
+        return self._core.specialisations()
+
+    def run(self, inputs: Mapping[str, np.ndarray], **options) -> dict[str, np.ndarray]:
+        """Runs the model; arrays in, arrays out, by name. Options as for `profile`."""
+        return self._run(inputs, **options)[0]
+
+    def profile(self, inputs: Mapping[str, np.ndarray], **options) -> Report:
+        """Runs the model and reports what was reached.
+
+        executor: "rtl" (Verilator; the cycles that count), "model" (cycles estimated), "golden" (no cycles, fast).
+        wave: an .fst file for the signals of the RTL. dram_bytes_per_cycle: overrides the configuration's rate.
+        progress: called now and then with a line of text.
+        """
+        return Report(self._run(inputs, **options)[1])
+
+    def run_and_profile(self, inputs: Mapping[str, np.ndarray], **options) -> tuple[dict[str, np.ndarray], Report]:
+        """Both results of one run."""
+        outputs, report = self._run(inputs, **options)
+        return outputs, Report(report)
+
+    def _run(
+        self,
+        inputs: Mapping[str, np.ndarray],
+        *,
+        executor: str = "rtl",
+        wave: str | os.PathLike | None = None,
+        dram_bytes_per_cycle: int = 0,
+        progress: Callable[[str], None] | None = None,
+    ):
+        # Row-major in the machine's byte order: nothing is copied for an array that is so already.
+        arrays = {name: np.require(np.asarray(value), requirements="C") for name, value in inputs.items()}
+        return self._core.run(arrays, executor, "" if wave is None else os.fspath(wave), dram_bytes_per_cycle, progress)
+
+
+def compile(
+    model,
+    *,
+    output: str | os.PathLike | None = None,
+    target: str = "systolic",
+    config: str | os.PathLike = "4x16x4",
+    quantize: str = "none",
+    calibration: str | os.PathLike | Mapping[str, np.ndarray] | None = None,
+    calibration_range: str | None = None,
+    activations: str | None = None,
+    batch: int | None = None,
+    input_shape: Mapping[str, Sequence[int]] | Sequence[Mapping[str, Sequence[int]]] | None = None,
+    explain: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> Model:
+    """Compiles an ONNX model.
+
+    model: a path, the bytes of a file, or an onnx.ModelProto.
+    output: where to keep the package (.twp); without it, it is gone with the returned model.
+    target: "systolic" (the array, with the CPU for the rest) or "cpu".
+    config: the array, a name in configs/ or a .toml file.
+    quantize: "none" or "int8"; the latter needs `calibration`: arrays by input name (first axis: samples), an .npz file,
+        a folder of them, or "random:SEED" for performance work.
+    batch: samples per pass where the model leaves the first size open.
+    input_shape: {name: sizes}, or a list of those for several specialisations.
+
+    Raises Error with the compiler's message.
+    """
+    options = _options(locals())
+    with tempfile.TemporaryDirectory(prefix="tilewright-") as folder:
+        package = os.fspath(output) if output is not None else str(Path(folder) / "model.twp")
+        _, explanation = _call(model, options, calibration, package, progress)
+        return Model(_core.Model.load(package), explanation)
+
+
+def emit(model, form: str, *, all_tensors: bool = False, **options) -> str | bytes:
+    """A form on the way: "onnx", "tile", "target", "llvm", "asm" as text; "quantized" as the bytes of an ONNX file.
+
+    Options as for `compile`.
+    """
+    calibration, progress = options.get("calibration"), options.pop("progress", None)
+    words = _options(options) | {"emit": form, "all_tensors": all_tensors}
+    emitted, _ = _call(model, words, calibration, "", progress)
+    return emitted if form == "quantized" else emitted.decode()
+
+
+def load(package: str | os.PathLike) -> Model:
+    """A model that was compiled before."""
+    return Model(_core.Model.load(os.fspath(package)))
+
+
+def _options(given: Mapping) -> dict:
+    """The compiler's words out of those given; None leaves the compiler its default."""
+    words = ["target", "config", "quantize", "calibration_range", "activations", "batch", "explain"]
+    options = {word: given[word] for word in words if given.get(word) is not None}
+    if "config" in options:
+        options["config"] = os.fspath(options["config"])
+    shapes = given.get("input_shape") or []
+    shapes = [shapes] if isinstance(shapes, Mapping) else shapes
+    options["input_shape"] = [f"{name}:{'x'.join(map(str, sizes))}" for each in shapes for name, sizes in each.items()]
+    return options
+
+
+def _call(model, options: dict, calibration, package: str, progress):
+    source, name = model, "model"
+    if hasattr(model, "SerializeToString"):
+        source, name = model.SerializeToString(), model.graph.name or "model"
+    elif not isinstance(model, bytes):
+        source, name = None, os.fspath(model)
+    if calibration is None:
+        return _core.compile(source, name, options, package, progress)
+    if not isinstance(calibration, Mapping):
+        return _core.compile(source, name, options | {"calibration": os.fspath(calibration)}, package, progress)
+    with tempfile.NamedTemporaryFile(suffix=".npz") as file:
+        np.savez(file, **calibration)
+        file.flush()
+        return _core.compile(source, name, options | {"calibration": file.name}, package, progress)

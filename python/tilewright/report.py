@@ -1,0 +1,33 @@
+"""The report of a run: how much of the array's peak each layer reached, and what took the rest (docs/report.md)."""
+
+import json
+
+
+class Report:
+    """`total` and `layers` are dictionaries with the keys of the JSON form; `str(report)` is the table."""
+
+    def __init__(self, core):
+        self._core = core
+        self._data = json.loads(core.to_json())
+
+    @property
+    def total(self) -> dict:
+        """Cycles, utilization, lost cycles by cause, bytes, host time: of the whole run."""
+        return self._data["total"]
+
+    @property
+    def layers(self) -> list[dict]:
+        """One entry for each layer on the array and each step on the host, in order."""
+        return self._data["layers"]
+
+    def to_json(self) -> str:
+        return self._core.to_json()
+
+    def to_csv(self) -> str:
+        return self._core.to_csv()
+
+    def __str__(self) -> str:
+        return self._core.to_table()
+
+    def __repr__(self) -> str:
+        return f"<Report of {self._data['model']} on {self._data['target']}, {len(self.layers)} layers>"

@@ -1,0 +1,155 @@
+"""The Python package: compile, run, profile, and errors in the compiler's words."""
+
+import json
+import threading
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+tilewright = pytest.importorskip("tilewright", reason="the Python module was not built")
+
+
+def conv_model(batch="N", size=8):
+    random = np.random.default_rng(1)
+    weights = random.uniform(-0.2, 0.2, (16, 3, 3, 3)).astype(np.float32)
+    node = helper.make_node("Conv", ["x", "w"], ["c"], name="conv1", pads=[1, 1, 1, 1])
+    relu = helper.make_node("Relu", ["c"], ["y"], name="relu1")
+    graph = helper.make_graph(
+        [node, relu],
+        "net",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, 3, size, size])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [batch, 16, size, size])],
+        [numpy_helper.from_array(weights, "w")],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+
+
+def reference(model, feeds):
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return dict(zip([output.name for output in session.get_outputs()], session.run(None, feeds), strict=True))
+
+
+@pytest.fixture
+def x():
+    return np.random.default_rng(2).uniform(-1, 1, (1, 3, 8, 8)).astype(np.float32)
+
+
+@pytest.mark.parametrize("form", ["proto", "bytes", "path"])
+def test_cpu_equals_onnxruntime(form, x, tmp_path):
+    proto = conv_model(1)
+    onnx.save(proto, tmp_path / "net.onnx")
+    source = {"proto": proto, "bytes": proto.SerializeToString(), "path": tmp_path / "net.onnx"}[form]
+    model = tilewright.compile(source, target="cpu")
+    assert model.inputs == [tilewright.TensorInfo("x", (1, 3, 8, 8), np.dtype("float32"))]
+    assert model.outputs[0].name == "y"
+    np.testing.assert_allclose(model.run({"x": x})["y"], reference(proto, {"x": x})["y"], atol=1e-5)
+
+
+def test_int8_on_the_array(x):
+    proto = conv_model(1)
+    model = tilewright.compile(proto, quantize="int8", calibration={"x": x}, explain=True)
+    assert "conv1" in model.explanation
+    outputs, report = model.run_and_profile({"x": x}, executor="rtl")
+    want = reference(proto, {"x": x})["y"]
+    assert np.abs(outputs["y"] - want).max() < 0.03 * np.abs(want).max()
+    assert np.array_equal(model.run({"x": x}, executor="golden")["y"], outputs["y"])
+
+    slots = report.total["slots"]
+    assert slots["useful"] + slots["mapping"] + slots["lost"] == slots["all"] == 256 * report.total["cycles"]
+    assert slots["useful"] == 16 * 27 * 64
+    assert [layer["kind"] for layer in report.layers if layer["unit"] == "array"] == ["convolution"]
+    assert all(layer["fallback_reason"] for layer in report.layers if layer["unit"] == "host")
+    assert json.loads(report.to_json())["total"] == report.total
+    assert report.to_csv().count("\n") == len(report.layers) + 2
+    assert "utilization" in str(report)
+
+
+def test_any_number_of_samples_in_passes():
+    proto = conv_model("N")
+    model = tilewright.compile(proto, batch=4, quantize="int8", calibration="random:1")
+    assert model.inputs[0].shape == ("N", 3, 8, 8)
+    samples = np.random.default_rng(3).uniform(-1, 1, (6, 3, 8, 8)).astype(np.float32)
+    all_six, report = model.run_and_profile({"x": samples}, executor="model")
+    assert all_six["y"].shape == (6, 16, 8, 8)
+    assert json.loads(report.to_json())["passes"] == 2
+    # Two of the second pass's four samples are padding: they are no useful work.
+    assert report.total["macs"] == 6 * 16 * 27 * 64
+    golden = model.run({"x": samples}, executor="golden")["y"]
+    one_by_one = [model.run({"x": samples[i : i + 1]}, executor="golden")["y"] for i in range(6)]
+    assert np.array_equal(golden, np.concatenate(one_by_one))
+    assert model.run({"x": samples[:0]}, executor="golden")["y"].shape == (0, 16, 8, 8)
+
+
+def test_several_specialisations_share_weights():
+    model = tilewright.compile(conv_model(1, "S"), target="cpu", input_shape=[{"x": [1, 3, 8, 8]}, {"x": [1, 3, 5, 5]}])
+    assert model.run({"x": np.zeros((1, 3, 5, 5), np.float32)})["y"].shape == (1, 16, 5, 5)
+    assert model.run({"x": np.zeros((1, 3, 8, 8), np.float32)})["y"].shape == (1, 16, 8, 8)
+    with pytest.raises(tilewright.Error, match=r"compiled for other input shapes than x 1x3x6x6; it holds:\n.*1x3x8x8"):
+        model.run({"x": np.zeros((1, 3, 6, 6), np.float32)})
+
+
+def test_packages_are_kept_and_loaded(x, tmp_path):
+    path = tmp_path / "net.twp"
+    model = tilewright.compile(conv_model(1), target="cpu", output=path)
+    assert np.array_equal(tilewright.load(path).run({"x": x})["y"], model.run({"x": x})["y"])
+
+
+def test_outputs_outlive_the_model_and_inputs_may_be_views(x):
+    model = tilewright.compile(conv_model(1), target="cpu")
+    wide = np.zeros((1, 3, 8, 16), np.float32)
+    wide[..., ::2] = x
+    expected = model.run({"x": x})["y"]
+    result = model.run({"x": wide[..., ::2]})["y"]
+    del model
+    assert np.array_equal(result, expected)
+
+
+def test_threads_take_turns(x):
+    model = tilewright.compile(conv_model(1), target="cpu")
+    expected = model.run({"x": x})["y"]
+    results = [None] * 8
+
+    def work(index):
+        results[index] = model.run({"x": x})["y"]
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(np.array_equal(result, expected) for result in results)
+
+
+@pytest.mark.parametrize(
+    "inputs, message",
+    [
+        ({}, "input 'x' is not given; the model takes: x"),
+        ({"x": np.zeros((1, 3, 8, 8))}, "input 'x' is float64; the model takes float32"),
+        ({"x": np.zeros((1, 3, 9, 8), np.float32)}, "compiled for other input shapes"),
+        ({"x": np.zeros((1, 3, 8, 8), np.complex64)}, "complex64"),
+        ({"x": np.zeros((1, 3, 8, 8), np.float32), "z": np.zeros(1, np.float32)}, "has no input 'z'"),
+    ],
+)
+def test_wrong_inputs(inputs, message):
+    model = tilewright.compile(conv_model(1), target="cpu")
+    with pytest.raises(tilewright.Error, match=message):
+        model.run(inputs)
+
+
+def test_compiler_errors():
+    with pytest.raises(tilewright.Error, match="nowhere.onnx: .*No such file"):
+        tilewright.compile("nowhere.onnx")
+    with pytest.raises(tilewright.Error, match="no GPU code generation yet"):
+        tilewright.compile(conv_model(1), target="cuda")
+    with pytest.raises(tilewright.Error, match="--calibration"):
+        tilewright.compile(conv_model(1), quantize="int8")
+    with pytest.raises(tilewright.Error):
+        tilewright.compile(b"not a model")
+
+
+def test_forms_on_the_way():
+    assert "onnx.node" in tilewright.emit(conv_model(1), "onnx", target="cpu")
+    assert "tile.contraction" in tilewright.emit(conv_model(1), "tile", quantize="int8", calibration="random:1")
