@@ -229,6 +229,13 @@ std::optional<std::string> SystolicTarget::refusal(TileRootInterface root) const
 bool SystolicTarget::canAppend(TileRootInterface root, Operation *next) const {
   // The hardware's order: requantize, table 1, residual, table 2. Vector jobs: requantize or add, then one table.
   bool vector = unit(root) == "vector", added = false, tabled = false;
+  // A job with a residual covers whole words of 16 channels: with K < 16 the weights of several blocks at once.
+  if (isa<ResidualAddOp>(next) && root.getWeightsOperand() && config.channels < 16) {
+    int64_t words = 16 / config.channels * (config.headerWords() + blockSteps(root));
+    auto weights = cast<RankedTensorType>(root->getOperand(*root.getWeightsOperand()).getType());
+    if (words > config.ringWords() || weights.getElementType().isInteger(16))
+      return false;
+  }
   unsigned count = 0;
   for (Operation &op : root.getEpilogueBlock()) {
     count += !isa<YieldOp>(op);
