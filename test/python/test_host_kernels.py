@@ -118,7 +118,7 @@ def quantized(net):
     bytes_ = net.random.integers(0, 256, (1, channels, net.integer(3, 12), net.integer(3, 20)))
     per_channel = (features,) if net.integer(0, 1) else ()
     one = net.random.random
-    scalar = lambda value, dtype: net.feed(np.array(value, dtype))  # noqa: E731
+    scalar = lambda value, dtype: net.feed(np.array(value, dtype))
     inputs = [
         net.feed(bytes_.astype(np.uint8)),
         scalar(one() * 0.1 + 0.01, np.float32),

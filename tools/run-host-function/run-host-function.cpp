@@ -27,7 +27,8 @@ using namespace tilewright;
 using namespace tilewright::cpu;
 namespace cl = llvm::cl;
 
-static cl::opt<std::string> inputFile(cl::Positional, cl::Required, cl::desc("FILE.mlir or FILE.onnx"));
+static cl::opt<std::string> inputFile(cl::Positional, cl::desc("FILE.mlir or FILE.onnx"));
+static cl::opt<bool> listOperators("list-operators", cl::desc("print the table of operators and stop"));
 static cl::opt<std::string> data("data",
                                  cl::desc("folder of arg0.bin, arg1.bin, ...: dense bytes; default: 0, 1, 2, ..."));
 static cl::opt<std::string> output("output", cl::desc("folder for out0.bin, ...; default: results are printed"));
@@ -105,7 +106,20 @@ static OwningOpRef<ModuleOp> importModel(MLIRContext &context) {
   return module;
 }
 
+/// The table of docs/cpu-operators.md.
+static void printOperators() {
+  llvm::outs() << "| operator | from version |\n|---|---|\n";
+  for (const SupportedOperator &entry : supportedHostOperators())
+    llvm::outs() << "| " << entry.name << " | " << entry.sinceVersion << " |\n";
+}
+
 static int runMain() {
+  if (listOperators) {
+    printOperators();
+    return 0;
+  }
+  if (inputFile.empty())
+    throw Error("which file? See --help");
   MLIRContext context;
   context.loadDialect<onnx::OnnxDialect, func::FuncDialect>();
   OwningOpRef<ModuleOp> module =
