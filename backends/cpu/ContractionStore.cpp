@@ -56,6 +56,20 @@ Num loadVectorAt(KernelBuilder &k, Buffer buffer, Value at, int64_t width) {
   return k.fromStorage(vector::LoadOp::create(k.b, k.loc, type, k.flat(buffer), ValueRange{at}), buffer.type);
 }
 
+void storeVectorAt(KernelBuilder &k, Num value, Buffer buffer, Value at, Value valid) {
+  Value stored = k.toStorage(value, buffer.type);
+  auto vector = dyn_cast<VectorType>(stored.getType());
+  if (!vector) {
+    memref::StoreOp::create(k.b, k.loc, stored, k.flat(buffer), at);
+  } else if (valid) {
+    auto type = VectorType::get(vector.getShape(), k.b.getI1Type());
+    Value mask = vector::CreateMaskOp::create(k.b, k.loc, type, valid);
+    vector::MaskedStoreOp::create(k.b, k.loc, k.flat(buffer), ValueRange{at}, mask, stored);
+  } else {
+    vector::StoreOp::create(k.b, k.loc, stored, k.flat(buffer), ValueRange{at});
+  }
+}
+
 std::function<void(Value, Value, Value, Num, Value)> storeContraction(KernelBuilder &k, ArrayRef<NodeOp> nodes,
                                                                       ResultLayout layout, FinishFn finish) {
   // All buffers exist before the loops do.
@@ -105,13 +119,7 @@ std::function<void(Value, Value, Value, Num, Value)> storeContraction(KernelBuil
     Shape strides = stridesOf(layout.dims);
     strides.pop_back();
     Value at = k.add(k.linear(outer, strides), n);
-    Value stored = k.toStorage(value, out.type);
-    if (!vector)
-      memref::StoreOp::create(k.b, k.loc, stored, k.flat(out), at);
-    else if (mask)
-      vector::MaskedStoreOp::create(k.b, k.loc, k.flat(out), ValueRange{at}, mask, stored);
-    else
-      vector::StoreOp::create(k.b, k.loc, stored, k.flat(out), ValueRange{at});
+    storeVectorAt(k, value, out, at, valid);
   };
 }
 

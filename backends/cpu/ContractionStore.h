@@ -35,6 +35,8 @@ storeContraction(KernelBuilder &k, llvm::ArrayRef<onnx::NodeOp> nodes, ResultLay
 
 /// A vector of `width` elements of a flat buffer, in its register form.
 Num loadVectorAt(KernelBuilder &k, Buffer buffer, mlir::Value at, int64_t width);
+/// Stores a vector, of which the first `valid` elements exist (null: all), or a scalar.
+void storeVectorAt(KernelBuilder &k, Num value, Buffer buffer, mlir::Value at, mlir::Value valid);
 
 } // namespace tilewright::cpu
 

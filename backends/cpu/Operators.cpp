@@ -23,6 +23,7 @@ const std::vector<Operator> &allOperators() {
     addQuantization(all);
     addIndexing(all);
     addResizing(all);
+    addRecurrent(all);
     return all;
   }();
   return table;

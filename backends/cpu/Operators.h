@@ -93,6 +93,7 @@ void addNormalizations(Table &table);
 void addQuantization(Table &table);
 void addIndexing(Table &table);
 void addResizing(Table &table);
+void addRecurrent(Table &table);
 
 //===-- Attributes ------------------------------------------------------===//
 
