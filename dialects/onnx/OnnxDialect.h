@@ -53,8 +53,9 @@ inline constexpr llvm::StringLiteral kFunctionAttr = "onnx.function";
 inline constexpr llvm::StringLiteral kFunctionAttributesAttr = "onnx.function_attributes";
 inline constexpr llvm::StringLiteral kFunctionDefaultsAttr = "onnx.function_defaults";
 
-/// Attributes that shape inference leaves where dimensions are open: on functions, the names of the symbols; on function
-/// results an affine map from these symbols to the dimensions, on nodes an array with one map (or unit) per result.
+/// Attributes that shape inference leaves where dimensions are open: on functions, the names of the symbols; on
+/// function results an affine map from these symbols to the dimensions, on nodes an array with one map (or unit) per
+/// result.
 inline constexpr llvm::StringLiteral kSymbolsAttr = "onnx.symbols";
 inline constexpr llvm::StringLiteral kShapeAttr = "onnx.shape";
 

@@ -37,7 +37,7 @@ ELEMENTS = {"f32": 1, "ui8": 2, "i8": 3, "i32": 6, "i64": 7, "i1": 9, "f64": 11}
 
 
 def opt(*arguments):
-    return subprocess.run([OPT, *map(str, arguments)], capture_output=True, text=True, timeout=300)
+    return subprocess.run([OPT, *map(str, arguments)], check=False, capture_output=True, text=True, timeout=300)
 
 
 def imported(path, shapes, *passes):
@@ -160,11 +160,11 @@ def judge(case, tmp_path):
         feeds = dict(load(file) for file in sorted(data.glob("input_*.pb")))
         stored = dict(load(file) for file in sorted(data.glob("output_*.pb")))
         before = run(path, feeds)
-    except Exception:  # a sequence among the data, an operator that onnxruntime lacks
+    except Exception:  # noqa: BLE001 - a sequence among the data, an operator that onnxruntime lacks: it has many types
         return "not run"
     try:
         after = run(out, feeds)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - onnxruntime has many types of them
         return "not run" if "NOT_IMPLEMENTED" in str(error) else f"wrong: {error}"
     same = all(
         key in after
