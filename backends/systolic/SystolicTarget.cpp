@@ -201,7 +201,7 @@ std::optional<std::string> SystolicTarget::refusal(TileRootInterface root) const
         !depthwise.getWeights().getDefiningOp()->hasTrait<OpTrait::ConstantLike>())
       return says("the weights are not constant");
   if (auto move = dyn_cast<MoveOp>(op))
-    if (move.getKind() != MoveKind::Concat && move.getKind() != MoveKind::Slice)
+    if (move.getKind() != MoveKind::Concat && move.getKind() != MoveKind::Slice && move.getKind() != MoveKind::Gather)
       return says(Twine("the array has no ") + stringifyMoveKind(move.getKind()));
   if (auto reduction = dyn_cast<ReductionOp>(op))
     for (int64_t dim : reduction.getDims())

@@ -165,7 +165,7 @@ bool layers::readWindow(onnx::NodeOp node, ArrayRef<int64_t> inExtents, ArrayRef
 
 Formed layers::formConvolution(LayerFormer &former, const LayerPattern &pattern) {
   onnx::NodeOp conv = pattern.root;
-  std::optional<Activation> input = activation(conv.input(0));
+  std::optional<Activation> input = former.read(conv.input(0));
   if (!input)
     return refuse("its input is not quantized to 8 bits with one constant scale");
   std::optional<QuantizedConstant> weights = quantizedConstant(conv.input(1));
@@ -219,7 +219,7 @@ Formed layers::formConvolution(LayerFormer &former, const LayerPattern &pattern)
 
 Formed layers::formBatchNorm(LayerFormer &former, const LayerPattern &pattern) {
   onnx::NodeOp norm = pattern.root;
-  std::optional<Activation> input = activation(norm.input(0));
+  std::optional<Activation> input = former.read(norm.input(0));
   if (!input)
     return refuse("its input is not quantized to 8 bits with one constant scale");
   if (norm.intAttr("training_mode", 0) != 0)

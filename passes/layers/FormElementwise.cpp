@@ -43,7 +43,7 @@ Formed layers::formAdd(LayerFormer &former, const LayerPattern &pattern) {
   ArrayRef<int64_t> shape = cast<RankedTensorType>(node.getResult(0).getType()).getShape();
   std::optional<Activation> operands[2];
   for (unsigned i : {0u, 1u}) {
-    operands[i] = activation(node.input(i));
+    operands[i] = former.read(node.input(i));
     if (!operands[i])
       operands[i] = constantOperand(former, node.input(i), shape);
     if (!operands[i])
@@ -102,7 +102,7 @@ Formed layers::formTable(LayerFormer &former, const LayerPattern &pattern) {
   Value source;
   if (!unarySource(pattern.rootValue(), source))
     return {};
-  std::optional<Activation> input = activation(source);
+  std::optional<Activation> input = former.read(source);
   if (!input)
     return {};
   if (input->element() != pattern.element())

@@ -76,7 +76,7 @@ Formed layers::formConcat(LayerFormer &former, const LayerPattern &pattern) {
   SmallVector<int64_t> shape;
   SmallVector<unsigned> order;
   for (unsigned i = 0; i < node.getInputs().size(); ++i) {
-    std::optional<Activation> input = activation(node.input(i));
+    std::optional<Activation> input = former.read(node.input(i));
     if (!input)
       return refuse("operand " + Twine(i) + " is not quantized to 8 bits with one constant scale");
     if (input->element() != pattern.element())
@@ -152,7 +152,7 @@ Formed layers::formSlice(LayerFormer &former, const LayerPattern &pattern) {
   onnx::NodeOp node = pattern.root;
   if (!pattern.activations.empty())
     return refuse("an activation behind a slice");
-  std::optional<Activation> input = activation(node.input(0));
+  std::optional<Activation> input = former.read(node.input(0));
   if (!input)
     return refuse("its input is not quantized to 8 bits with one constant scale");
   if (input->element() != pattern.element())
@@ -178,6 +178,8 @@ Formed layers::formSlice(LayerFormer &former, const LayerPattern &pattern) {
     std::optional<SmallVector<unsigned>> at = asMapDims(whole.axes[i], layout->shape, strides);
     if (!at || at->size() != 1)
       return refuse("a slice of a part of a dimension");
+    if ((*at)[0] == 0)
+      return refuse("a slice of samples");
     shape[(*at)[0]] = outExtents[i];
     mapOffsets[(*at)[0]] = offsets[i];
   }

@@ -55,7 +55,7 @@ Formed layers::formPool(LayerFormer &former, const LayerPattern &pattern) {
   if (cast<OpResult>(pattern.rootValue()).getResultNumber() != 0 ||
       (node->getNumResults() > 1 && !node->getResult(1).use_empty()))
     return refuse("MaxPool with indices");
-  std::optional<Activation> input = activation(node.input(0));
+  std::optional<Activation> input = former.read(node.input(0));
   if (!input)
     return refuse("its input is not quantized to 8 bits with one constant scale");
   if (input->element() != pattern.element() && !average)
@@ -112,7 +112,7 @@ Formed layers::formPool(LayerFormer &former, const LayerPattern &pattern) {
 Formed layers::formGlobalPool(LayerFormer &former, const LayerPattern &pattern) {
   onnx::NodeOp node = pattern.root;
   bool average = node.is("GlobalAveragePool") || node.is("ReduceMean");
-  std::optional<Activation> input = activation(node.input(0));
+  std::optional<Activation> input = former.read(node.input(0));
   if (!input)
     return refuse("its input is not quantized to 8 bits with one constant scale");
   if (input->element() != pattern.element() && !average)

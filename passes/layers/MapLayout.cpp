@@ -6,6 +6,63 @@ using namespace mlir;
 using namespace tilewright;
 using namespace tilewright::layers;
 
+/// For each channel of the view its channel in the map behind it; nothing when the view is more than a permutation of
+/// channels, or less.
+static std::optional<SmallVector<int64_t>> permutedChannels(const View &view, tile::FromMapOp from) {
+  ArrayRef<int64_t> shape = from.getMap().getType().getShape(), strides = from.getStrides();
+  if (view.axes.size() != 4 || view.axes[1].size() < 2)
+    return std::nullopt;
+  for (unsigned d : {0u, 2u, 3u})
+    if (view.axes[d] != (shape[d] == 1 ? Axis() : Axis{{shape[d], strides[d]}}))
+      return std::nullopt;
+  SmallVector<int64_t> channels{0};
+  for (Factor factor : view.axes[1]) {
+    if (factor.stride % strides[1] != 0)
+      return std::nullopt;
+    SmallVector<int64_t> next;
+    for (int64_t before : channels)
+      for (int64_t i = 0; i < factor.extent; ++i)
+        next.push_back(before + i * (factor.stride / strides[1]));
+    channels = std::move(next);
+  }
+  for (int64_t channel : channels)
+    if (channel >= shape[1])
+      return std::nullopt;
+  return channels;
+}
+
+std::optional<Activation> LayerFormer::read(Value real) {
+  std::optional<Activation> input = activation(real);
+  tile::FromMapOp from = input ? deviceSource(*input) : nullptr;
+  std::optional<SmallVector<int64_t>> channels;
+  if (from)
+    channels = permutedChannels(input->view, from);
+  if (!channels)
+    return input;
+  Location loc = real.getLoc();
+  auto type = from.getMap().getType();
+  OperationState state(loc, tile::MoveOp::getOperationName());
+  state.addOperands(from.getMap());
+  state.addTypes(type);
+  auto node = real.getDefiningOp<onnx::NodeOp>();
+  state.addAttribute("layer", builder.getStringAttr(node ? node.nodeName() : "shuffle"));
+  if (node)
+    state.addAttribute("nodes", builder.getArrayAttr({builder.getStringAttr((node.nodeName() + ": " + node.getQualifiedName()).str())}));
+  state.addAttribute("input_quants", builder.getArrayAttr({input->quant}));
+  state.addAttribute("kind", tile::MoveKindAttr::get(builder.getContext(), tile::MoveKind::Gather));
+  state.addAttribute("indices", builder.getDenseI64ArrayAttr(*channels));
+  OpBuilder::InsertPoint here = builder.saveInsertionPoint();
+  Block *block = beginEpilogue(state, {type.getElementType()});
+  tile::YieldOp::create(builder, loc, block->getArgument(0));
+  builder.restoreInsertionPoint(here);
+  Value gathered = builder.create(state)->getResult(0);
+  // As a tensor of the model: what the layers read through.
+  auto tensor = RankedTensorType::get(type.getShape(), type.getElementType());
+  auto strides = builder.getDenseI64ArrayAttr(tile::mapStrides(type.getShape(), {0, 1, 2, 3}));
+  input->view = View::whole(tile::FromMapOp::create(builder, loc, tensor, gathered, strides, tile::DramAttr()).getResult());
+  return input;
+}
+
 tile::FromMapOp LayerFormer::deviceSource(const Activation &input) {
   return input.view.base.getDefiningOp<tile::FromMapOp>();
 }

@@ -32,13 +32,14 @@ static Value copyOf(OpBuilder &builder, Value value, Operation *like) {
   return result;
 }
 
-/// Channels [from, from + count) of `input` by a 1x1 contraction with ones: (q - zero) * 1 + zero is exact.
-static Value selectChannels(OpBuilder &builder, MoveOp like, Value input, int64_t from, int64_t count) {
+/// The channels `from` of `input` by a 1x1 contraction with ones: float32(q) * 1 is exact.
+static Value selectChannels(OpBuilder &builder, MoveOp like, Value input, ArrayRef<int64_t> from) {
+  int64_t count = from.size();
   auto type = cast<RankedTensorType>(input.getType());
   Location loc = like.getLoc();
   std::vector<char> weights(count * type.getDimSize(1), 0);
   for (int64_t k = 0; k < count; ++k)
-    weights[k * type.getDimSize(1) + from + k] = 1;
+    weights[k * type.getDimSize(1) + from[k]] = 1;
   auto weightType = RankedTensorType::get({count, type.getDimSize(1), 1, 1}, builder.getIntegerType(8));
   Value constant = onnx::ConstantOp::create(builder, loc, onnx::makeConstant(weightType, weights));
   SmallVector<int64_t> shape(type.getShape());
@@ -86,17 +87,22 @@ void memory::legalizeMoves(ArrayRef<Operation *> run, const TargetDescription &t
       }
       continue;
     }
+    if (move.getKind() == MoveKind::Gather) {
+      move.getResult().replaceAllUsesWith(selectChannels(builder, move, move.getInputs()[0], *move.getIndices()));
+      move.erase();
+      continue;
+    }
     ArrayRef<int64_t> offsets = *move.getOffsets();
-    if (offsets[1] % target.channelWord() != 0 || offsets[0] != 0) {
-      auto type = cast<RankedTensorType>(move.getInputs()[0].getType());
-      Value selected =
-          selectChannels(builder, move, move.getInputs()[0], offsets[1], move.getResult().getType().getDimSize(1));
+    if (offsets[1] % target.channelWord() != 0) {
+      SmallVector<int64_t> channels;
+      for (int64_t k = 0; k < move.getResult().getType().getDimSize(1); ++k)
+        channels.push_back(offsets[1] + k);
+      Value selected = selectChannels(builder, move, move.getInputs()[0], channels);
       if (selected.getType() == move.getResult().getType()) {
         move.getResult().replaceAllUsesWith(selected);
         move.erase();
         continue;
       }
-      (void)type;
       SmallVector<int64_t> rest(offsets);
       rest[1] = 0;
       move->setOperand(0, selected);

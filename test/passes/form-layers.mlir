@@ -152,3 +152,27 @@ func.func @nhwc(%q: tensor<1x4x5x3xi8>) -> tensor<1x4x5x2xi8> {
   %q1 = onnx.node "QuantizeLinear" since 13 (%u, %s, %z) : (tensor<1x4x5x2xf32>, tensor<f32>, tensor<i8>) -> tensor<1x4x5x2xi8>
   return %q1 : tensor<1x4x5x2xi8>
 }
+
+// Channel shuffle: no strides describe it, so the map gets its channels in order (a gather) before the next convolution.
+// CHECK-LABEL: func.func @shuffle
+func.func @shuffle(%q: tensor<1x6x2x2xi8>) -> tensor<1x2x2x2xi8> {
+  %s = onnx.constant dense<0.5> : tensor<f32>
+  %z = onnx.constant dense<0> : tensor<i8>
+  %none = onnx.none
+  %w = onnx.constant dense<2> : tensor<2x6x1x1xi8>
+  %r1 = onnx.constant dense<[1, 2, 3, 2, 2]> : tensor<5xi64>
+  %r2 = onnx.constant dense<[1, 6, 2, 2]> : tensor<4xi64>
+  // CHECK: %[[P:.*]] = tile.pooling
+  // CHECK: %[[G:.*]] = tile.move gather %[[P]] {indices = array<i64: 0, 3, 1, 4, 2, 5>
+  // CHECK: tile.contraction %[[G]]
+  // CHECK-NOT: onnx.node
+  %p = onnx.node "MaxPool" since 12 (%q) {kernel_shape = [1, 1]} : (tensor<1x6x2x2xi8>) -> tensor<1x6x2x2xi8>
+  %d = onnx.node "DequantizeLinear" since 13 (%p, %s, %z) : (tensor<1x6x2x2xi8>, tensor<f32>, tensor<i8>) -> tensor<1x6x2x2xf32>
+  %a = onnx.node "Reshape" since 13 (%d, %r1) : (tensor<1x6x2x2xf32>, tensor<5xi64>) -> tensor<1x2x3x2x2xf32>
+  %t = onnx.node "Transpose" since 13 (%a) {perm = [0, 2, 1, 3, 4]} : (tensor<1x2x3x2x2xf32>) -> tensor<1x3x2x2x2xf32>
+  %b = onnx.node "Reshape" since 13 (%t, %r2) : (tensor<1x3x2x2x2xf32>, tensor<4xi64>) -> tensor<1x6x2x2xf32>
+  %dw = onnx.node "DequantizeLinear" since 13 (%w, %s, %z) : (tensor<2x6x1x1xi8>, tensor<f32>, tensor<i8>) -> tensor<2x6x1x1xf32>
+  %c = onnx.node "Conv" since 11 (%b, %dw, %none) : (tensor<1x6x2x2xf32>, tensor<2x6x1x1xf32>, none) -> tensor<1x2x2x2xf32>
+  %q1 = onnx.node "QuantizeLinear" since 13 (%c, %s, %z) : (tensor<1x2x2x2xf32>, tensor<f32>, tensor<i8>) -> tensor<1x2x2x2xi8>
+  return %q1 : tensor<1x2x2x2xi8>
+}
