@@ -4,6 +4,7 @@
 #   make demo    finds a face in a photograph on the simulated array, then runs ResNet-50
 #   make test    all tests and lint
 #   make install the Python package into .venv (pip install .)
+#   make format  clang-format and ruff over all files
 #   make tidy    clang-tidy over every file (make test: over the files that do not include MLIR)
 #
 # Elsewhere than on Debian 12: make build MLIR_DIR=<prefix>/lib/cmake/mlir
@@ -16,7 +17,7 @@ VENV_STAMP := $(VENV)/.requirements-$(firstword $(shell sha256sum setup/requirem
 
 export PYTHONPATH := $(CURDIR)/$(BUILD)/python:$(CURDIR)
 
-.PHONY: build demo test tidy install packages
+.PHONY: build demo test tidy format install packages
 .DEFAULT_GOAL := build
 
 build: packages $(VENV_STAMP) $(BUILD)/build.ninja
@@ -27,6 +28,10 @@ demo: build
 
 test: build
 	$(PYTHON) test/run_all.py --build $(BUILD)
+
+format: $(VENV_STAMP)
+	git ls-files '*.cpp' '*.h' | xargs clang-format-22 -i
+	$(PYTHON) -m ruff format --quiet .
 
 tidy: build
 	$(PYTHON) test/lint.py --build $(BUILD) --tidy-all

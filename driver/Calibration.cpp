@@ -141,8 +141,8 @@ RangeTable tilewright::calibrate(func::FuncOp main, const CalibrationData &data,
         statistics.fill(runner.values(value));
     }
   for (auto &[value, statistics] : tensors)
-    table[keys[value]] = method.percentile < 100 ? statistics.cut(method.percentile)
-                                                 : CalibratedRange{statistics.min, statistics.max};
+    table[keys[value]] =
+        method.percentile < 100 ? statistics.cut(method.percentile) : CalibratedRange{statistics.min, statistics.max};
   return table;
 }
 
@@ -175,7 +175,8 @@ std::vector<LayerAccuracy> tilewright::compareQuantized(func::FuncOp main, func:
     exactRunner.run(sample);
     roundedRunner.run(sample);
     for (Pair &pair : pairs)
-      for (auto [exact, rounded] : llvm::zip_equal(exactRunner.values(pair.exact), roundedRunner.values(pair.rounded))) {
+      for (auto [exact, rounded] :
+           llvm::zip_equal(exactRunner.values(pair.exact), roundedRunner.values(pair.rounded))) {
         double difference = static_cast<double>(exact) - rounded;
         pair.signal += static_cast<double>(exact) * exact;
         pair.noise += difference * difference;

@@ -88,7 +88,8 @@ const Tensor &CalibrationData::array(const File &file, func::FuncOp main, unsign
   return found->second;
 }
 
-/// Axes of `array` that are not part of a sample: 0 when the first axis is the model's own batch, 1 when it is one more.
+/// Axes of `array` that are not part of a sample: 0 when the first axis is the model's own batch, 1 when it is one
+/// more.
 static std::optional<unsigned> sampleAxes(const Shape &array, RankedTensorType type) {
   for (unsigned extra : {0u, 1u}) {
     if (array.size() != static_cast<size_t>(type.getRank()) + extra)

@@ -205,7 +205,7 @@ void PlanBuilder::addCopy(package::CopyKind kind, uint32_t source, uint32_t targ
   auto [s0, s1, s2, s3] = tensor.hostStrides;
   copy.view = std::make_unique<package::MapView>(samples, channels, height, width, s0, s1, s2, s3);
   package::LayerT layer;
-  layer.name = tensor.name;
+  layer.name = tensor.name.empty() ? "(unnamed tensor)" : tensor.name;
   layer.kind = toDevice ? "copy to array" : "copy from array";
   layer.unit = "host";
   layer.shape = runtime::shapeText({samples, channels, height, width}) + (tensor.isUnsigned ? " uint8" : " int8");

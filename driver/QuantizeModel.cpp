@@ -55,8 +55,8 @@ QuantizationResult tilewright::quantizeModel(MLIRContext &context, std::shared_p
   CalibrationData data(options.calibration);
   result.uncalibrated = data.isRandom();
   OwningOpRef<ModuleOp> declared = importOnnx(context, model, {});
-  InputShapeMap shapes = data.sampleShapes(declared->lookupSymbol<func::FuncOp>("main"),
-                                           parseInputShapes(options.inputShapes).front());
+  InputShapeMap shapes =
+      data.sampleShapes(declared->lookupSymbol<func::FuncOp>("main"), parseInputShapes(options.inputShapes).front());
   Specialisation calibrated = importSpecialisation(context, model, shapes, 1, diagnostics);
   PassManager fold(&context);
   foldAffine(fold);
@@ -76,8 +76,8 @@ QuantizationResult tilewright::quantizeModel(MLIRContext &context, std::shared_p
     PassManager passes(&context);
     insertQdq(passes, table, isUnsigned);
     diagnostics.raiseIf(failed(passes.run(*quantized)), "quantizing");
-    result.accuracy = compareQuantized(calibrated.main, quantized->lookupSymbol<func::FuncOp>("main"), data,
-                                       kAccuracySamples);
+    result.accuracy =
+        compareQuantized(calibrated.main, quantized->lookupSymbol<func::FuncOp>("main"), data, kAccuracySamples);
   }
   return result;
 }

@@ -13,35 +13,44 @@ namespace tilewright::runtime {
 
 struct Device::State {
   ArrayConfig config;
+  ExecutorKind kind;
   std::unique_ptr<sim::Executor> executor;
+  /// Of the run that is going on.
+  std::function<void(const std::string &)> notice;
 };
 
-static std::unique_ptr<sim::Executor> makeExecutor(const RunOptions &options) {
-  switch (options.executor) {
+Device::Device(const std::string &name, const std::string &text, ExecutorKind executor)
+    : state(std::make_unique<State>()) {
+  state->config = ArrayConfig::parse(text, name);
+  state->kind = executor;
+  switch (executor) {
   case ExecutorKind::Golden:
-    return sim::makeGoldenExecutor();
+    state->executor = sim::makeGoldenExecutor();
+    break;
   case ExecutorKind::Model:
-    return sim::makeModelExecutor();
+    state->executor = sim::makeModelExecutor();
+    break;
   case ExecutorKind::Rtl:
+    sim::RtlOptions rtl;
+    rtl.notice = [state = state.get()](const std::string &line) {
+      if (state->notice)
+        state->notice(line);
+    };
+    state->executor = sim::makeRtlExecutor(rtl);
     break;
   }
-  return sim::makeRtlExecutor({{}, options.progress});
-}
-
-Device::Device(const std::string &name, const std::string &configText, const RunOptions &options)
-    : state(std::make_unique<State>()) {
-  state->config = ArrayConfig::parse(configText, name);
-  if (options.dramBytesPerCycle) {
-    state->config.dramBytesPerCycle = options.dramBytesPerCycle;
-    state->config.validate("--dram-bytes-per-cycle=" + std::to_string(options.dramBytesPerCycle));
-  }
-  if (!options.waveFile.empty() && options.executor != ExecutorKind::Rtl)
-    throw Error("a wave file is written by the RTL only: choose the executor rtl");
-  state->executor = makeExecutor(options);
 }
 
 Device::~Device() = default;
-const ArrayConfig &Device::config() const { return state->config; }
+
+ArrayConfig Device::config(const RunOptions &options) const {
+  ArrayConfig config = state->config;
+  if (options.dramBytesPerCycle) {
+    config.dramBytesPerCycle = options.dramBytesPerCycle;
+    config.validate("--dram-bytes-per-cycle=" + std::to_string(options.dramBytesPerCycle));
+  }
+  return config;
+}
 
 /// Adds a job's cycles to those of its layer.
 static void charge(ArrayCycles &layer, const sim::JobRecord &job) {
@@ -58,6 +67,9 @@ static void charge(ArrayCycles &layer, const sim::JobRecord &job) {
 
 DeviceRun Device::run(std::span<uint8_t> memory, uint64_t programAddress, uint32_t descriptorCount,
                       const std::vector<std::string> &layerNames, const RunOptions &options) {
+  if (!options.waveFile.empty() && state->kind != ExecutorKind::Rtl)
+    throw Error("a wave file is written by the RTL only: choose the executor rtl");
+  ArrayConfig config = this->config(options);
   sim::RunOptions simOptions;
   simOptions.waveFile = options.waveFile;
   if (options.progress)
@@ -72,8 +84,10 @@ DeviceRun Device::run(std::span<uint8_t> memory, uint64_t programAddress, uint32
       return true;
     };
 
+  state->notice = options.progress;
+  state->executor->prepare(config, simOptions);
   auto start = std::chrono::steady_clock::now();
-  sim::RunResult result = state->executor->run(state->config, memory, programAddress, simOptions);
+  sim::RunResult result = state->executor->run(config, memory, programAddress, simOptions);
   DeviceRun run;
   run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (result.cycles == 0)

@@ -3,6 +3,7 @@
 #ifndef TILEWRIGHT_RUNTIME_DEVICE_H
 #define TILEWRIGHT_RUNTIME_DEVICE_H
 
+#include "config/ArrayConfig.h"
 #include "runtime/Model.h"
 
 #include <map>
@@ -10,10 +11,6 @@
 #include <span>
 #include <string>
 #include <vector>
-
-namespace tilewright {
-struct ArrayConfig;
-}
 
 namespace tilewright::runtime {
 
@@ -26,16 +23,17 @@ struct DeviceRun {
   double seconds = 0;                                      ///< wall time
 };
 
-/// One simulated array.
+/// A simulated array and what runs on it; kept from run to run, since opening a simulator takes a while.
 class Device {
 public:
-  /// `name`, `configText`: as in the package. Throws Error for a DRAM rate that the configuration does not allow, and
-  /// when the simulator cannot be built.
-  Device(const std::string &name, const std::string &configText, const RunOptions &options);
+  /// `name`, `text`: the configuration as in the package.
+  Device(const std::string &name, const std::string &text, ExecutorKind executor);
   ~Device();
 
-  const ArrayConfig &config() const;
+  /// The configuration with the DRAM rate that `options` ask for. Throws Error for one that the bus does not allow.
+  ArrayConfig config(const RunOptions &options) const;
   /// Runs the program in `memory` (the device's DRAM) until it is done. `layerNames` are for progress and errors.
+  /// Throws Error when the simulator cannot be built.
   DeviceRun run(std::span<uint8_t> memory, uint64_t programAddress, uint32_t descriptorCount,
                 const std::vector<std::string> &layerNames, const RunOptions &options);
 

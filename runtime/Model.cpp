@@ -75,6 +75,7 @@ struct Model::State {
   ThreadPool threads{kThreads};
   std::mutex mutex;
   std::map<const package::Plan *, std::unique_ptr<PlanRunner>> runners;
+  std::map<ExecutorKind, std::unique_ptr<Device>> devices;
 
   const package::Package &tables() const { return file->tables(); }
   const package::Plan *findPlan(const std::vector<TensorView> &views) const;
@@ -201,10 +202,13 @@ RunResult Model::State::run(const std::vector<TensorView> &views, const RunOptio
   report.passes = (samples + batch - 1) / batch;
   runner.describe(report);
 
-  std::unique_ptr<Device> device;
+  Device *device = nullptr;
   if (tables().array_config()) {
-    device = std::make_unique<Device>(tables().array_name()->str(), tables().array_config()->str(), options);
-    const ArrayConfig &config = device->config();
+    auto &slot = devices[options.executor];
+    if (!slot)
+      slot = std::make_unique<Device>(tables().array_name()->str(), tables().array_config()->str(), options.executor);
+    device = slot.get();
+    ArrayConfig config = device->config(options);
     report.executor = executorName(options.executor);
     report.arrayName = config.name;
     report.macsPerCycle = static_cast<uint64_t>(config.macsPerCycle());
@@ -219,7 +223,7 @@ RunResult Model::State::run(const std::vector<TensorView> &views, const RunOptio
     result.outputs.emplace_back(outputs[i].type, std::move(shape));
   }
   for (uint64_t pass = 0; pass < report.passes; ++pass)
-    runPass(runner, views, pass, std::min(batch, samples - pass * batch), options, device.get(), result);
+    runPass(runner, views, pass, std::min(batch, samples - pass * batch), options, device, result);
   report.wallSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   report.check();
   return result;

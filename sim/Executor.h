@@ -92,6 +92,8 @@ class Executor {
 public:
   virtual ~Executor() = default;
   virtual const char *name() const = 0;
+  /// Builds or opens what the first run would, so that the time of run() is the run's. Throws Error.
+  virtual void prepare(const ArrayConfig &config, const RunOptions &options = {}) {}
   /// Runs the program at `programAddress` of `memory`, the DRAM image, which it changes as the program says. Throws
   /// Error (with the descriptor's number and layer) for a program that does what it must not, and what else went wrong.
   virtual RunResult run(const ArrayConfig &config, std::span<uint8_t> memory, uint64_t programAddress,

@@ -96,6 +96,9 @@ class RtlExecutor final : public Executor {
 public:
   explicit RtlExecutor(RtlOptions options) : rtlOptions(std::move(options)) {}
   const char *name() const override { return "rtl"; }
+  void prepare(const ArrayConfig &config, const RunOptions &options) override {
+    open(config, !options.waveFile.empty());
+  }
 
   RunResult run(const ArrayConfig &config, std::span<uint8_t> memory, uint64_t programAddress,
                 const RunOptions &options) override {
