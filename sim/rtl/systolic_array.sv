@@ -74,10 +74,10 @@ module systolic_array #(
   localparam int unsigned WeightSkew = K * (K - 1) / 2 + 1;
   localparam int unsigned Realign = Groups * GroupLanes * (GroupLanes - 1) / 2 + 1;
 
-  // Operand buffers.
-  logic [Element-1:0] dense_buffer[Slots*P*Slices];
-  logic [7:0] packed_ring[P*RingBytes];
-  logic [7:0] window[Slots*WindowWords*16];
+  // Operand buffers: memories, read before they are written in a cycle.
+  (* nomem2reg *) logic [Element-1:0] dense_buffer[Slots*P*Slices];
+  (* nomem2reg *) logic [7:0] packed_ring[P*RingBytes];
+  (* nomem2reg *) logic [7:0] window[Slots*WindowWords*16];
   // Edges.
   logic [Element-1:0] act_in[P];
   logic [Element-1:0] act_skew[ActSkew];
