@@ -4,6 +4,8 @@
 
 #include "common/Error.h"
 
+#include <algorithm>
+
 using namespace tilewright;
 using namespace tilewright::onnxfile;
 
@@ -74,6 +76,14 @@ InputShapes::InputShapes(const std::string &file, const std::vector<const ValueI
   }
   if (options.batch && *options.batch < 0)
     fail("the batch " + std::to_string(*options.batch) + " is negative");
+  auto takesBatch = [&](const ValueInfo *input) {
+    if (!input->type.shape || input->type.shape->empty())
+      return false;
+    int64_t first = input->type.shape->front().value;
+    return first < 0 || first == options.batch;
+  };
+  if (options.batch && std::none_of(inputs.begin(), inputs.end(), takesBatch))
+    fail("a batch of " + std::to_string(*options.batch) + " was asked for, but no input leaves its first size open");
   // A batch binds the symbol of the leading dimension wherever it occurs.
   for (size_t i = 0; options.batch && i < shapes.size(); ++i)
     if (!shapes[i].empty() && shapes[i][0] < 0) {
