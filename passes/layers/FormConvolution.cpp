@@ -137,6 +137,10 @@ bool layers::readWindow(onnx::NodeOp node, ArrayRef<int64_t> inExtents, ArrayRef
                        pads = node.intsAttr("pads");
   StringRef autoPad = node.stringAttr("auto_pad", "NOTSET");
   size_t spatial = inExtents.size(); // 1 or 2; one-dimensional windows lie along the width
+  auto fits = [&](ArrayRef<int64_t> values, size_t size) { return values.empty() || values.size() == size; };
+  if (outExtents.size() != spatial || kernelExtents.size() != spatial || !fits(strides, spatial) ||
+      !fits(dilations, spatial) || !fits(pads, 2 * spatial))
+    return false;
   for (size_t i = 0; i < spatial; ++i) {
     size_t axis = 2 - spatial + i;
     int64_t stride = strides.empty() ? 1 : strides[i], dilation = dilations.empty() ? 1 : dilations[i];
@@ -184,7 +188,7 @@ Formed layers::formConvolution(LayerFormer &former, const LayerPattern &pattern)
   ArrayRef<int64_t> stored = weights->type.getShape();
   WindowParts window;
   if (!readWindow(conv, inShape.drop_front(2), outShape.drop_front(2), stored.drop_front(2), window))
-    return refuse("negative padding");
+    return refuse("strides, dilations or padding that are negative or of another rank");
   parts.strides.assign(window.strides, window.strides + 2);
   parts.dilations.assign(window.dilations, window.dilations + 2);
   parts.pads.assign(window.pads, window.pads + 4);
@@ -234,6 +238,9 @@ Formed layers::formBatchNorm(LayerFormer &former, const LayerPattern &pattern) {
     return refuse("its input's layout cannot be read with strides");
   auto shape = cast<RankedTensorType>(parts.input.getType()).getShape();
   int64_t channels = shape[1];
+  for (auto &parameter : values)
+    if (static_cast<int64_t>(parameter->size()) != channels)
+      return refuse("parameters that are not one per channel");
   // Depthwise 1x1: the largest int8 weight, with the channel's factor as its scale, so that the bias is resolved
   // finely.
   SmallVector<double> offsets;

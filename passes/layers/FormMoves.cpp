@@ -71,6 +71,8 @@ Formed layers::formConcat(LayerFormer &former, const LayerPattern &pattern) {
     return refuse("an activation behind a concatenation");
   int64_t rank = pattern.rootType().getRank(), axis = node.intAttr("axis", 1);
   axis += axis < 0 ? rank : 0;
+  if (axis < 0 || axis >= rank)
+    return refuse("an axis that the result does not have");
   SmallVector<Value> maps;
   SmallVector<tile::QuantAttr> quants;
   SmallVector<int64_t> shape;
@@ -121,6 +123,8 @@ static std::string readBox(onnx::NodeOp node, unsigned index, ArrayRef<int64_t> 
   if (node.is("Split")) {
     int64_t axis = node.intAttr("axis", 0);
     axis += axis < 0 ? rank : 0;
+    if (axis < 0 || axis >= rank)
+      return "an axis that the input does not have";
     for (unsigned i = 0; i < index; ++i)
       offsets[axis] += cast<RankedTensorType>(node.getResult(i).getType()).getDimSize(axis);
     return {};
@@ -135,9 +139,13 @@ static std::string readBox(onnx::NodeOp node, unsigned index, ArrayRef<int64_t> 
   auto starts = list("starts", 1), axes = list("axes", 3), steps = list("steps", 4);
   if (!starts || !axes || !steps)
     return "bounds that are not constant";
+  if ((!axes->empty() && axes->size() != starts->size()) || (!steps->empty() && steps->size() != starts->size()))
+    return "bounds of different lengths";
   for (auto [i, start] : llvm::enumerate(*starts)) {
     int64_t axis = axes->empty() ? static_cast<int64_t>(i) : (*axes)[i];
     axis += axis < 0 ? rank : 0;
+    if (axis < 0 || axis >= rank)
+      return "an axis that the input does not have";
     if (!steps->empty() && (*steps)[i] != 1)
       return "a step other than 1";
     int64_t at = start < 0 ? start + in[axis] : start;

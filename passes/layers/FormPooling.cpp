@@ -70,7 +70,7 @@ Formed layers::formPool(LayerFormer &former, const LayerPattern &pattern) {
     return refuse("its input's layout cannot be read with strides");
   WindowParts window;
   if (!readWindow(node, inShape.drop_front(2), outShape.drop_front(2), kernel, window))
-    return refuse("negative padding");
+    return refuse("strides, dilations or padding that are negative or of another rank");
   bool padded = window.pads[0] || window.pads[1] || window.pads[2] || window.pads[3];
   bool excludePad = average && padded && node.intAttr("count_include_pad", 0) == 0;
   if (average && node.intAttr("count_include_pad", 0) != 0)
@@ -129,8 +129,11 @@ Formed layers::formGlobalPool(LayerFormer &former, const LayerPattern &pattern) 
     }
     if (axes.empty())
       return refuse("a reduction over all dimensions");
-    for (int64_t &axis : axes)
+    for (int64_t &axis : axes) {
       axis += axis < 0 ? rank : 0;
+      if (axis < 0 || axis >= rank)
+        return refuse("an axis that the input does not have");
+    }
     llvm::sort(axes);
   } else {
     for (int64_t axis = 2; axis < rank; ++axis)

@@ -73,6 +73,17 @@ std::optional<LayerPattern> LayerFormer::match(onnx::NodeOp quantize) {
     return std::nullopt;
   if (formerOf(node)) {
     pattern.root = node;
+    // The operator families read shapes without asking.
+    SmallVector<onnx::NodeOp> nodes(pattern.activations);
+    nodes.push_back(node);
+    if (pattern.bias)
+      nodes.push_back(pattern.bias);
+    for (onnx::NodeOp part : nodes)
+      for (Type type :
+           llvm::concat<Type>(SmallVector<Type>(part->getOperandTypes()), SmallVector<Type>(part->getResultTypes())))
+        if (auto tensor = dyn_cast<RankedTensorType>(type);
+            !isa<NoneType>(type) && (!tensor || !tensor.hasStaticShape()))
+          return std::nullopt;
     return pattern;
   }
   // A unary function of one activation: everything above the quantization is evaluated into a table.

@@ -47,7 +47,8 @@ std::optional<Activation> LayerFormer::read(Value real) {
   auto node = real.getDefiningOp<onnx::NodeOp>();
   state.addAttribute("layer", builder.getStringAttr(node ? node.nodeName() : "shuffle"));
   if (node)
-    state.addAttribute("nodes", builder.getArrayAttr({builder.getStringAttr((node.nodeName() + ": " + node.getQualifiedName()).str())}));
+    state.addAttribute("nodes", builder.getArrayAttr(
+                                    {builder.getStringAttr((node.nodeName() + ": " + node.getQualifiedName()).str())}));
   state.addAttribute("input_quants", builder.getArrayAttr({input->quant}));
   state.addAttribute("kind", tile::MoveKindAttr::get(builder.getContext(), tile::MoveKind::Gather));
   state.addAttribute("indices", builder.getDenseI64ArrayAttr(*channels));
@@ -59,7 +60,8 @@ std::optional<Activation> LayerFormer::read(Value real) {
   // As a tensor of the model: what the layers read through.
   auto tensor = RankedTensorType::get(type.getShape(), type.getElementType());
   auto strides = builder.getDenseI64ArrayAttr(tile::mapStrides(type.getShape(), {0, 1, 2, 3}));
-  input->view = View::whole(tile::FromMapOp::create(builder, loc, tensor, gathered, strides, tile::DramAttr()).getResult());
+  input->view =
+      View::whole(tile::FromMapOp::create(builder, loc, tensor, gathered, strides, tile::DramAttr()).getResult());
   return input;
 }
 

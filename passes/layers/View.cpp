@@ -96,7 +96,8 @@ bool View::apply(onnx::NodeOp node) {
   if (permutation.empty())
     for (int64_t i = axes.size() - 1; i >= 0; --i)
       permutation.push_back(i);
-  if (permutation.size() != axes.size())
+  if (permutation.size() != axes.size() ||
+      llvm::any_of(permutation, [&](int64_t from) { return from < 0 || from >= static_cast<int64_t>(axes.size()); }))
     return false;
   transpose(permutation);
   return true;
