@@ -131,6 +131,17 @@ bool LayerFormer::form(onnx::NodeOp quantize) {
     return true;
   builder.setInsertionPoint(quantize);
   Formed formed = dispatch(*pattern);
+  if (!formed.map && pattern->root) {
+    // Arithmetic with constants that its own family does not take may still be a function of one activation.
+    LayerPattern asFunction = *pattern;
+    asFunction.root = nullptr;
+    asFunction.bias = nullptr;
+    asFunction.activations.assign({pattern->rootValue().getDefiningOp<onnx::NodeOp>()});
+    if (Formed function = formTable(*this, asFunction); function.map) {
+      formed = function;
+      pattern = asFunction;
+    }
+  }
   std::string reason = formed.reason;
   if (formed.map) {
     if (auto root = formed.map.getDefiningOp<tile::TileRootInterface>()) {

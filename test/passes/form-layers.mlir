@@ -176,3 +176,20 @@ func.func @shuffle(%q: tensor<1x6x2x2xi8>) -> tensor<1x2x2x2xi8> {
   %q1 = onnx.node "QuantizeLinear" since 13 (%c, %s, %z) : (tensor<1x2x2x2xf32>, tensor<f32>, tensor<i8>) -> tensor<1x2x2x2xi8>
   return %q1 : tensor<1x2x2x2xi8>
 }
+
+// Arithmetic with float constants is a function of one activation: a table.
+// CHECK-LABEL: func.func @scale_and_shift
+func.func @scale_and_shift(%q: tensor<1x3x2x2xi8>) -> tensor<1x3x2x2xi8> {
+  %s = onnx.constant dense<0.5> : tensor<f32>
+  %z = onnx.constant dense<0> : tensor<i8>
+  %a = onnx.constant dense<-1.0> : tensor<f32>
+  %b = onnx.constant dense<0.5> : tensor<f32>
+  // q -> 1 - q: from -128 upward 127 (saturated), 127, 127, 126, ...
+  // CHECK: tile.table %{{.*}} {quant = #tile.quant<5.000000e-01 : f32, 0>, table = dense<"0x7F7F7F7E7D
+  // CHECK-NOT: onnx.node
+  %d = onnx.node "DequantizeLinear" since 13 (%q, %s, %z) : (tensor<1x3x2x2xi8>, tensor<f32>, tensor<i8>) -> tensor<1x3x2x2xf32>
+  %m = onnx.node "Mul" since 14 (%d, %a) : (tensor<1x3x2x2xf32>, tensor<f32>) -> tensor<1x3x2x2xf32>
+  %n = onnx.node "Add" since 14 (%m, %b) : (tensor<1x3x2x2xf32>, tensor<f32>) -> tensor<1x3x2x2xf32>
+  %q1 = onnx.node "QuantizeLinear" since 13 (%n, %s, %z) : (tensor<1x3x2x2xf32>, tensor<f32>, tensor<i8>) -> tensor<1x3x2x2xi8>
+  return %q1 : tensor<1x3x2x2xi8>
+}
