@@ -24,6 +24,8 @@ const std::vector<Operator> &allOperators() {
     addIndexing(all);
     addResizing(all);
     addRecurrent(all);
+    addEinsum(all);
+    addGridSample(all);
     return all;
   }();
   return table;

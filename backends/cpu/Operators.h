@@ -94,6 +94,8 @@ void addQuantization(Table &table);
 void addIndexing(Table &table);
 void addResizing(Table &table);
 void addRecurrent(Table &table);
+void addEinsum(Table &table);
+void addGridSample(Table &table);
 
 //===-- Attributes ------------------------------------------------------===//
 

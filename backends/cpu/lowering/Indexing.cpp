@@ -204,6 +204,26 @@ static void lowerTopK(KernelBuilder &k, ArrayRef<NodeOp> nodes) {
   });
 }
 
+/// The first sequence_lens[b] steps of each sequence turned around.
+static void lowerReverseSequence(KernelBuilder &k, ArrayRef<NodeOp> nodes) {
+  NodeOp root = nodes.front();
+  requireRank(root.input(0), 2);
+  Buffer in = k.input(root.input(0)), lengths = k.input(root.input(1)), out = k.output(root->getResult(0));
+  int64_t time = root.intAttr("time_axis", 0), batch = root.intAttr("batch_axis", 1);
+  if ((time != 0 || batch != 1) && (time != 1 || batch != 0))
+    throw Unsupported("axes other than 0 and 1");
+  if (lengths.size() != in.shape[batch])
+    throw Unsupported("sequence_lens needs one length per sequence");
+  Type i64 = k.b.getI64Type();
+  k.forEach(in.shape, [&](ArrayRef<Value> at) {
+    Num t = k.number(at[time], i64), length = k.loadFlat(lengths, at[batch]);
+    Num back = length - 1.0 - t;
+    SmallVector<Value> from(at);
+    from[time] = safeIndex(k, select(t < length, back, t), in.shape[time]);
+    k.storeFlat(k.loadFlat(in, k.linear(from, stridesOf(in.shape))), out, k.linear(at, stridesOf(in.shape)));
+  });
+}
+
 void addIndexing(Table &table) {
   auto add = [&](StringRef name, int64_t since, LowerFn lower) {
     table.push_back({.name = name.str(), .sinceVersion = since, .lower = lower});
@@ -215,6 +235,7 @@ void addIndexing(Table &table) {
   add("ScatterND", 11, lowerScatterND);
   add("OneHot", 9, lowerOneHot);
   add("TopK", 10, lowerTopK);
+  add("ReverseSequence", 10, lowerReverseSequence);
 }
 
 } // namespace tilewright::cpu
