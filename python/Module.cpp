@@ -55,9 +55,14 @@ py::array toArray(runtime::Tensor tensor) {
 std::function<void(const std::string &)> progressFunction(const py::object &callback) {
   if (callback.is_none())
     return nullptr;
-  return [callback](const std::string &line) {
+  // The function is copied and dropped where the GIL is not held.
+  std::shared_ptr<py::object> shared(new py::object(callback), [](py::object *object) {
     py::gil_scoped_acquire acquire;
-    callback(line);
+    delete object;
+  });
+  return [shared](const std::string &line) {
+    py::gil_scoped_acquire acquire;
+    (*shared)(line);
   };
 }
 

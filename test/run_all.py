@@ -21,7 +21,17 @@ def commands(build: Path, results: Path) -> dict[str, list[str]]:
     lit = lit_program(build)
     return {
         "lint": [python, "test/lint.py", "--build", build, "--junit", results / "lint.xml"],
-        "unit": ["ctest", "--test-dir", build, "-C", "slow", "-j2", "--output-on-failure", "--output-junit", results / "unit.xml"],
+        "unit": [
+            "ctest",
+            "--test-dir",
+            build,
+            "-C",
+            "slow",
+            "-j2",
+            "--output-on-failure",
+            "--output-junit",
+            results / "unit.xml",
+        ],
         "lit": [lit, "-sv", "-j2", "--xunit-xml-output", results / "lit.xml", build / "test"],
         "pytest": [python, "-m", "pytest", "-q", "test/python", "--junitxml", results / "pytest.xml"],
     }
@@ -68,7 +78,9 @@ def main() -> int:
         junit.unlink(missing_ok=True)
         print(f"== {suite}", flush=True)
         start = time.monotonic()
-        status = subprocess.run([str(word) for word in suites[suite]], cwd=ROOT, env=environment, check=False).returncode
+        status = subprocess.run(
+            [str(word) for word in suites[suite]], cwd=ROOT, env=environment, check=False
+        ).returncode
         passed, failed, skipped = counts(junit)
         if status != 0 and failed == 0:
             failed = 1

@@ -67,6 +67,15 @@ def test_int8_on_the_array(x):
     assert "utilization" in str(report)
 
 
+def test_progress_comes_as_lines_of_text(x):
+    lines = []
+    model = tilewright.compile(conv_model(1), quantize="int8", calibration={"x": x}, progress=lines.append)
+    assert any(line.startswith("read net") for line in lines)
+    for _ in range(2):
+        model.run({"x": x}, executor="rtl", progress=lines.append)
+    assert all(isinstance(line, str) for line in lines)
+
+
 def test_any_number_of_samples_in_passes():
     proto = conv_model("N")
     model = tilewright.compile(proto, batch=4, quantize="int8", calibration="random:1")

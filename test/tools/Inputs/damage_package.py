@@ -11,7 +11,9 @@ damaged += [content[:place] + bytes([content[place] ^ 0x10]) + content[place + 1
 refused = 0
 for each in damaged:
     Path("damaged.twp").write_bytes(each)
-    result = subprocess.run(["run-model", "damaged.twp", "--random-inputs=1"], capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        ["run-model", "damaged.twp", "--random-inputs=1"], capture_output=True, text=True, check=False
+    )
     lines = result.stderr.splitlines()
     refused += result.returncode == 1 and len(lines) == 1 and lines[0].startswith("run-model: error: damaged.twp: ")
 print(f"{len(damaged)} damaged packages, {refused} refused")
