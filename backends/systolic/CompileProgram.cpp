@@ -2,6 +2,7 @@
 
 #include "backends/systolic/CompileProgram.h"
 #include "backends/systolic/Schedule.h"
+#include "backends/systolic/isa/ProgramVerifier.h"
 #include <algorithm>
 
 using namespace tilewright;
@@ -27,6 +28,19 @@ static void describe(const ArrayConfig &array, const Layer &layer, LayerInfo &in
   double bytes = static_cast<double>(info.bytesWeights + info.bytesIn + info.bytesOut + info.bytesResidual);
   double memory = bytes / array.effectiveDramBytesPerCycle();
   info.rooflineLimit = info.idealCycles ? info.idealCycles / std::max<double>(info.idealCycles, memory) : 0;
+}
+
+/// What the scheduler emits obeys every rule that the simulators and the runtime rely on, or is not emitted.
+static void verify(const ArrayConfig &array, const ScheduledProgram &program) {
+  for (const isa::Descriptor &descriptor : program.descriptors)
+    try {
+      isa::verifyDescriptor(descriptor, array, program.dramBytes);
+    } catch (const Error &error) {
+      size_t layer = isa::header(descriptor).layer;
+      throw Error("layer '" + (layer < program.layers.size() ? program.layers[layer].name : "?") +
+                  "': " + isa::name(isa::opcode(descriptor)) + ": " + error.what());
+    }
+  isa::verifyProgram(program.descriptors, array, program.dramBytes);
 }
 
 std::vector<ScheduledProgram> systolic::schedulePrograms(const ArrayConfig &array,
@@ -56,12 +70,14 @@ std::vector<ScheduledProgram> systolic::schedulePrograms(const ArrayConfig &arra
       describe(array, program.layers[i], result.layers[i]);
     result.expectedCycles = schedule.expectedCycles;
   }
-  for (ScheduledProgram &program : scheduled)
+  for (ScheduledProgram &program : scheduled) {
     program.dramBytes = alignTo(address, 4096);
+    verify(array, program);
+  }
   return scheduled;
 }
 
-DeviceProgram systolic::encodeProgram(const ScheduledProgram &program) {
+DeviceProgram systolic::encodeProgram(ScheduledProgram program) {
   DeviceProgram device;
   device.name = program.name;
   device.descriptors.resize(program.descriptors.size() * isa::descriptorBytes);
@@ -77,7 +93,7 @@ DeviceProgram systolic::encodeProgram(const ScheduledProgram &program) {
     }
   }
   device.programAddress = program.programAddress;
-  device.constants.push_back({program.constantsAddress, program.constants});
+  device.constants.push_back({program.constantsAddress, std::move(program.constants)}); // the weights: not copied
   device.inputs = program.inputs;
   device.outputs = program.outputs;
   device.dramBytes = program.dramBytes;

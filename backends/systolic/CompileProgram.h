@@ -21,11 +21,12 @@ struct ScheduledProgram {
 };
 
 /// Programs of one model over one DRAM: the activation arena lies at address 0, then each program's constants and
-/// descriptors. Throws Error naming the layer that cannot run.
+/// descriptors. Throws Error naming the layer that cannot run, or whose descriptors break a rule of the instruction
+/// set.
 std::vector<ScheduledProgram> schedulePrograms(const ArrayConfig &array, const std::vector<LayerProgram> &programs);
 
 /// Encodes. Throws Error naming layer, field and range when a value does not fit its field.
-DeviceProgram encodeProgram(const ScheduledProgram &program);
+DeviceProgram encodeProgram(ScheduledProgram program);
 
 } // namespace tilewright::systolic
 

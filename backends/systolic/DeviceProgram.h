@@ -35,8 +35,6 @@ struct DeviceTensor {
   /// Element (n, c, y, x) is element n*s0 + c*s1 + y*s2 + x*s3 of the host's value: NCHW, NHWC, flattened and
   /// transposed tensors differ only here. 0 where the extent is 1.
   std::array<int64_t, 4> hostStrides = {};
-  double scale = 1;      ///< real value = scale * (element - zeroPoint)
-  int64_t zeroPoint = 0; ///< in the model's own type
 };
 
 /// Constant bytes to be put at `address` before the first run.

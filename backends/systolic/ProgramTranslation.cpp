@@ -24,8 +24,6 @@ static DictionaryAttr tensorAttr(Builder &builder, const DeviceTensor &tensor) {
       builder.getNamedAttr("unsigned", builder.getBoolAttr(tensor.isUnsigned)),
       builder.getNamedAttr("shape", builder.getDenseI64ArrayAttr(tensor.shape)),
       builder.getNamedAttr("host_strides", builder.getDenseI64ArrayAttr(tensor.hostStrides)),
-      builder.getNamedAttr("scale", builder.getF64FloatAttr(tensor.scale)),
-      builder.getNamedAttr("zero_point", builder.getI64IntegerAttr(tensor.zeroPoint)),
   });
 }
 
@@ -130,8 +128,6 @@ static DeviceTensor readTensor(DictionaryReader &reader) {
   tensor.isUnsigned = isUnsigned && isUnsigned.getValue();
   tensor.shape = reader.four("shape");
   tensor.hostStrides = reader.four("host_strides");
-  tensor.scale = reader.number("scale");
-  tensor.zeroPoint = reader.integer("zero_point");
   return tensor;
 }
 
@@ -196,7 +192,7 @@ FailureOr<DeviceProgram> systolic::toDeviceProgram(ProgramOp op) {
   if (failed(program))
     return failure();
   try {
-    return encodeProgram(*program);
+    return encodeProgram(std::move(*program));
   } catch (const Error &error) {
     return op.emitError(error.what());
   }
