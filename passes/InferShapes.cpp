@@ -108,7 +108,12 @@ struct InferShapesPass final : tilewright::impl::InferShapesPassBase<InferShapes
     if (!rule || !schema)
       return success(); // verify-supported has its say on these
     ShapeContext context(node, *symbols, facts);
-    context.inferBody = [this](Block &block) { return inferBlock(block); };
+    context.inferBody = [this](Block &block, bool isFinal) {
+      bool outer = std::exchange(mayReplace, mayReplace && isFinal);
+      LogicalResult result = inferBlock(block);
+      mayReplace = outer;
+      return result;
+    };
     if (failed(inferElementTypes(context, *schema)) || failed((*rule)(context)))
       return failure();
     for (unsigned i = 0; i < context.results(); ++i) {
@@ -122,7 +127,8 @@ struct InferShapesPass final : tilewright::impl::InferShapesPassBase<InferShapes
       facts[node.getResult(i)] = fact;
     }
     annotate(node);
-    becomeConstant(node);
+    if (mayReplace)
+      becomeConstant(node);
     return success();
   }
 
@@ -210,6 +216,8 @@ struct InferShapesPass final : tilewright::impl::InferShapesPassBase<InferShapes
 
   std::optional<Symbols> symbols;
   DenseMap<Value, Facts> facts;
+  /// False in the body of a loop until the shapes of its carried values are settled.
+  bool mayReplace = true;
 };
 
 } // namespace

@@ -2,6 +2,8 @@
 
 #include "passes/shapes/ShapeTable.h"
 
+#include <set>
+
 using namespace mlir;
 using namespace tilewright;
 using namespace tilewright::shapes;
@@ -34,7 +36,7 @@ static LogicalResult ifRule(ShapeContext &context) {
     if (!branch || branch->getNumArguments() != 0 || branch->getTerminator()->getNumOperands() != context.results())
       return context.error() << "needs a then_branch and an else_branch without inputs and with " << context.results()
                              << " outputs each";
-    if (failed(context.inferBody(*branch)))
+    if (failed(context.inferBody(*branch, /*isFinal=*/true)))
       return failure();
   }
   for (unsigned i = 0; i < context.results(); ++i) {
@@ -51,7 +53,7 @@ static LogicalResult ifRule(ShapeContext &context) {
 }
 
 /// Carried values keep their shape where the body gives it back, and are open elsewhere: widening ends after at most
-/// one round per dimension, as a dimension is opened once.
+/// one round per dimension, as a dimension is opened once. Only the last round may turn shapes into constants.
 static LogicalResult loopRule(ShapeContext &context) {
   Block *block = body(context.node, "body");
   size_t carried = context.inputs() < 2 ? 0 : context.inputs() - 2;
@@ -65,21 +67,23 @@ static LogicalResult loopRule(ShapeContext &context) {
     shapes.push_back(shape ? std::optional<Dims>(Dims(*shape)) : std::nullopt);
   }
   Operation *yield = block->getTerminator();
-  for (bool again = true; again;) {
+  std::set<std::pair<size_t, size_t>> opened;
+  for (bool again = true, isFinal = false; again || !isFinal;) {
+    isFinal = !again;
     again = false;
     context.setArgument(block->getArgument(0), builder.getI64Type(), Dims());
     context.setArgument(block->getArgument(1), builder.getI1Type(), Dims());
     for (size_t i = 0; i < carried; ++i)
       context.setArgument(block->getArgument(i + 2), context.elementType(static_cast<unsigned>(i + 2)), shapes[i]);
-    if (failed(context.inferBody(*block)))
+    if (failed(context.inferBody(*block, isFinal)))
       return failure();
     for (size_t i = 0; i < carried; ++i) {
-      const std::optional<Dims> &given = context.factsOf(yield->getOperand(i + 1)).shape;
+      const std::optional<Dims> given = context.factsOf(yield->getOperand(i + 1)).shape;
       if (!shapes[i] || given == shapes[i])
         continue;
       bool open = given && given->size() == shapes[i]->size();
       for (size_t d = 0; open && d < given->size(); ++d)
-        if ((*given)[d] != (*shapes[i])[d] && constantOf((*shapes[i])[d])) {
+        if ((*given)[d] != (*shapes[i])[d] && opened.insert({i, d}).second) {
           (*shapes[i])[d] = context.fresh();
           again = true;
         }
@@ -92,7 +96,7 @@ static LogicalResult loopRule(ShapeContext &context) {
   for (unsigned i = 0; i < context.results(); ++i) {
     Value value = yield->getOperand(i + 1);
     context.setType(i, elementOf(value));
-    const std::optional<Dims> &shape = context.factsOf(value).shape;
+    const std::optional<Dims> shape = context.factsOf(value).shape;
     if (i < carried) {
       if (shapes[i])
         context.set(i, *shapes[i]);

@@ -102,9 +102,10 @@ public:
   Dim quotient(llvm::ArrayRef<Dim> dims, llvm::ArrayRef<Dim> divisors);
 
   // Subgraphs.
-  /// Infers the nodes of a body whose arguments have been given facts.
-  std::function<mlir::LogicalResult(mlir::Block &)> inferBody;
-  Facts &factsOf(mlir::Value value) { return facts[value]; }
+  /// Infers the nodes of a body whose arguments have been given facts. `isFinal` is false while the facts may still be
+  /// widened: then nothing may be replaced by a constant.
+  std::function<mlir::LogicalResult(mlir::Block &, bool isFinal)> inferBody;
+  Facts factsOf(mlir::Value value) const { return facts.lookup(value); }
   /// Gives a body's argument its element type and facts.
   void setArgument(mlir::BlockArgument argument, mlir::Type element, std::optional<Dims> shape);
 

@@ -73,6 +73,26 @@ func.func @branches(%c: tensor<i1>, %x: tensor<2x3xf32>) -> tensor<*x!onnx.unkno
 
 // -----
 
+// A carried value that grows: its size in the first round is no constant.
+// CHECK-LABEL: func.func @loop
+// CHECK: "Loop"
+// CHECK: ^bb0(%{{.*}}: tensor<i64>, %{{.*}}: tensor<i1>, %[[V:.*]]: tensor<?x3xf32>)
+// CHECK: "Shape"{{.*}} (%[[V]])
+// CHECK: "Concat"{{.*}} -> tensor<?x3xf32>
+// CHECK: -> (tensor<?x3xf32>, tensor<?x2xi64>)
+func.func @loop(%n: tensor<i64>, %c: tensor<i1>, %x: tensor<1x3xf32>) -> (tensor<*x!onnx.unknown>, tensor<*x!onnx.unknown>) {
+  %y:2 = onnx.node "Loop" since 16 (%n, %c, %x) body "body" {
+  ^bb0(%i: tensor<*x!onnx.unknown>, %go: tensor<*x!onnx.unknown>, %v: tensor<*x!onnx.unknown>):
+    %s = onnx.node "Shape" since 15 (%v) : (tensor<*x!onnx.unknown>) -> tensor<*x!onnx.unknown>
+    %w = onnx.node "Concat" since 13 (%v, %x) {axis = 0 : i64}
+      : (tensor<*x!onnx.unknown>, tensor<1x3xf32>) -> tensor<*x!onnx.unknown>
+    onnx.yield %go, %w, %s : tensor<*x!onnx.unknown>, tensor<*x!onnx.unknown>, tensor<*x!onnx.unknown>
+  } : (tensor<i64>, tensor<i1>, tensor<1x3xf32>) -> (tensor<*x!onnx.unknown>, tensor<*x!onnx.unknown>)
+  return %y#0, %y#1 : tensor<*x!onnx.unknown>, tensor<*x!onnx.unknown>
+}
+
+// -----
+
 // The zero point gives a quantized tensor its type.
 // CHECK-LABEL: func.func @quantized
 // CHECK: "QuantizeLinear"{{.*}} -> tensor<1x4xi8>
