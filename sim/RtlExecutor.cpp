@@ -183,7 +183,7 @@ private:
 } // namespace
 
 std::string buildSimulator(const ArrayConfig &config, const RtlOptions &options) {
-  std::vector<std::string> command = {TILEWRIGHT_BUILD_SIMULATOR};
+  std::vector<std::string> command = {TILEWRIGHT_PYTHON, TILEWRIGHT_BUILD_SIMULATOR};
   auto add = [&](const char *flag, int64_t value) {
     command.push_back(flag);
     command.push_back(std::to_string(value));
@@ -199,19 +199,19 @@ std::string buildSimulator(const ArrayConfig &config, const RtlOptions &options)
     command.push_back("--trace");
   for (const std::string &define : options.defines)
     command.insert(command.end(), {"--define", define});
-  if (options.notice) {
-    std::vector<std::string> query = command;
-    query.push_back("--is-cached");
-    std::string output, errors;
-    if (runCommand(query, output, errors) != 0)
-      options.notice("building the simulator of array configuration " + config.name + " (about a minute, once)");
-  }
   std::string output, errors;
+  command.push_back("--is-cached");
   int status = runCommand(command, output, errors);
+  command.pop_back();
+  if (status != 0) {
+    if (options.notice)
+      options.notice("building the simulator of array configuration " + config.name + " (about a minute, once)");
+    status = runCommand(command, output, errors);
+  }
   while (!output.empty() && output.back() == '\n')
     output.pop_back();
   if (status != 0 || output.empty())
-    throw Error("the RTL simulator of array configuration " + config.name + " cannot be built (" + command[0] + "):\n" +
+    throw Error("the RTL simulator of array configuration " + config.name + " cannot be built (" + command[1] + "):\n" +
                 lastLines(errors, 12));
   return output;
 }

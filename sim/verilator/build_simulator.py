@@ -24,7 +24,17 @@ HEADERS = [ROOT / "sim" / name for name in ("DramModel.h", "SimulatorAbi.h", "Wr
 
 # -march=x86-64-v3 rather than native: the cache may be shared between machines. Measured in docs/accelerator-rtl.md.
 COMPILE = ["-O3", "-march=x86-64-v3", "-fPIC", "-fvisibility=hidden", "-fno-semantic-interposition", "-w"]
-LINTS = ["BLKSEQ", "WIDTH", "UNUSED", "UNOPTFLAT", "UNSIGNED", "CMPCONST", "DECLFILENAME", "VARHIDDEN", "PINCONNECTEMPTY"]
+LINTS = [
+    "BLKSEQ",
+    "WIDTH",
+    "UNUSED",
+    "UNOPTFLAT",
+    "UNSIGNED",
+    "CMPCONST",
+    "DECLFILENAME",
+    "VARHIDDEN",
+    "PINCONNECTEMPTY",
+]
 
 
 def parameters(options: argparse.Namespace) -> dict[str, int]:
@@ -41,8 +51,21 @@ def parameters(options: argparse.Namespace) -> dict[str, int]:
 
 def verilator_flags(options: argparse.Namespace) -> list[str]:
     # Loops of up to max(8, C) are unrolled: the dot product of a processing element must be, the array's loops must not.
-    flags = ["--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert", "--unroll-count",
-             str(max(8, options.reduction)), "--top-module", "accelerator", "--prefix", "Vaccelerator"]
+    flags = [
+        "--cc",
+        "-O3",
+        "--x-assign",
+        "fast",
+        "--x-initial",
+        "fast",
+        "--noassert",
+        "--unroll-count",
+        str(max(8, options.reduction)),
+        "--top-module",
+        "accelerator",
+        "--prefix",
+        "Vaccelerator",
+    ]
     flags += [f"-G{name}={value}" for name, value in parameters(options).items()]
     flags += [f"+define+{define}" for define in options.define]
     flags += [f"-Wno-{lint}" for lint in LINTS]
@@ -52,28 +75,45 @@ def verilator_flags(options: argparse.Namespace) -> list[str]:
 
 
 def defines(options: argparse.Namespace) -> list[str]:
-    values = {"PIXELS": options.pixels, "CHANNELS": options.channels, "REDUCTION": options.reduction,
-              "SCRATCHPAD_BYTES": options.scratchpad_bytes, "WEIGHT_RING_BYTES": options.weight_ring_bytes,
-              "TABLE_SLOTS": options.table_slots, "BUS_BYTES": options.bus_bytes}
+    values = {
+        "PIXELS": options.pixels,
+        "CHANNELS": options.channels,
+        "REDUCTION": options.reduction,
+        "SCRATCHPAD_BYTES": options.scratchpad_bytes,
+        "WEIGHT_RING_BYTES": options.weight_ring_bytes,
+        "TABLE_SLOTS": options.table_slots,
+        "BUS_BYTES": options.bus_bytes,
+    }
     return [f"-DTILEWRIGHT_{name}={value}" for name, value in values.items()]
 
 
 def sources() -> list[Path]:
-    return sorted(RTL.glob("*.sv")) + sorted(RTL.glob("*.svh")) + HEADERS + [
-        HERE / "Harness.cpp", HERE / "build_simulator.py", ISA / "descriptors.toml", ISA / "generate_isa.py"]
+    return (
+        sorted(RTL.glob("*.sv"))
+        + sorted(RTL.glob("*.svh"))
+        + HEADERS
+        + [HERE / "Harness.cpp", HERE / "build_simulator.py", ISA / "descriptors.toml", ISA / "generate_isa.py"]
+    )
 
 
 def version(command: list[str]) -> str:
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[0]
     except (OSError, subprocess.CalledProcessError, IndexError) as error:
-        sys.exit(f"build_simulator.py: cannot run {command[0]} ({error}); on Debian: apt-get install verilator g++ make")
+        sys.exit(
+            f"build_simulator.py: cannot run {command[0]} ({error}); on Debian: apt-get install verilator g++ make"
+        )
 
 
 def key(options: argparse.Namespace) -> str:
     digest = hashlib.sha256()
-    for text in [*verilator_flags(options), *COMPILE, *defines(options), version(["verilator", "--version"]),
-                 version([options.cxx, "--version"])]:
+    for text in [
+        *verilator_flags(options),
+        *COMPILE,
+        *defines(options),
+        version(["verilator", "--version"]),
+        version([options.cxx, "--version"]),
+    ]:
         digest.update(text.encode() + b"\0")
     for path in sources():
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
@@ -100,8 +140,17 @@ def build(options: argparse.Namespace, library: Path) -> None:
         runtime = [root / "verilated.cpp", root / "verilated_threads.cpp"]
         if options.trace:
             runtime.append(root / "verilated_fst_c.cpp")
-        include = [f"-I{ROOT}", f"-I{work / 'obj'}", f"-I{root}", f"-I{root / 'vltstd'}", f"-DVM_TRACE={int(options.trace)}",
-                   f"-DVM_TRACE_FST={int(options.trace)}", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVL_IGNORE_UNKNOWN_ARCH"]
+        include = [
+            f"-I{ROOT}",
+            f"-I{work / 'obj'}",
+            f"-I{root}",
+            f"-I{root / 'vltstd'}",
+            f"-DVM_TRACE={int(options.trace)}",
+            f"-DVM_TRACE_FST={int(options.trace)}",
+            "-DVM_COVERAGE=0",
+            "-DVM_SC=0",
+            "-DVL_IGNORE_UNKNOWN_ARCH",
+        ]
         compiler = ([shutil.which("ccache")] if shutil.which("ccache") else []) + [options.cxx]
         flags = ["-std=gnu++17", *COMPILE, *include]
         jobs, objects = [], []
@@ -112,13 +161,32 @@ def build(options: argparse.Namespace, library: Path) -> None:
         for command in jobs:
             run(command, work)
         output = work / library.name
-        run([options.cxx, "-shared", "-o", str(output), *map(str, objects), *(["-lz"] if options.trace else []), "-pthread"], work)
+        run(
+            [
+                options.cxx,
+                "-shared",
+                "-o",
+                str(output),
+                *map(str, objects),
+                *(["-lz"] if options.trace else []),
+                "-pthread",
+            ],
+            work,
+        )
         os.replace(output, library)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("pixels", "channels", "reduction", "scratchpad-bytes", "weight-ring-bytes", "table-slots", "bus-bytes"):
+    for name in (
+        "pixels",
+        "channels",
+        "reduction",
+        "scratchpad-bytes",
+        "weight-ring-bytes",
+        "table-slots",
+        "bus-bytes",
+    ):
         parser.add_argument(f"--{name}", type=int, required=True)
     parser.add_argument("--define", action="append", default=[], help="Verilog define (planted faults of the tests)")
     parser.add_argument("--trace", action="store_true", help="can write FST waves; slower")
@@ -132,8 +200,8 @@ def main() -> None:
         sys.exit(f"build_simulator.py: the cache {cache} cannot be made ({error.strerror}); set XDG_CACHE_HOME")
     name = f"simulator-{options.pixels}x{options.channels}x{options.reduction}-{key(options)}"
     library = cache / f"{name}.so"
-    if options.is_cached:
-        sys.exit(0 if library.exists() else 1)
+    if options.is_cached and not library.exists():
+        sys.exit(1)
     with open(cache / f"{name}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not library.exists():

@@ -62,8 +62,15 @@ class Table:
                 if "bits" not in entry or entry.get("type", "uint") not in known:
                     sys.exit(f"{path}: field {prefix}{entry['name']} of {name}: needs `bits` and a known type")
                 kind.fields.append(
-                    Field(prefix + entry["name"], lsb, entry["bits"], entry.get("type", "uint"), entry["doc"],
-                          path_ + camel(entry["name"])))
+                    Field(
+                        prefix + entry["name"],
+                        lsb,
+                        entry["bits"],
+                        entry.get("type", "uint"),
+                        entry["doc"],
+                        path_ + camel(entry["name"]),
+                    )
+                )
                 lsb += entry["bits"]
             if lsb > self.bytes * 8:
                 sys.exit(f"{path}: {name} needs {lsb} bits, a descriptor has {self.bytes * 8}")
@@ -96,10 +103,12 @@ class Table:
         return f"  {declared} {camel(entry['name'])} = {value};"
 
     def cpp(self) -> str:
-        out = ["// Made from descriptors.toml by generate_isa.py; included by Descriptor.h.\n",
-               f"inline constexpr unsigned descriptorBytes = {self.bytes};",
-               "/// Descriptors that each queue holds beside its running job.",
-               f"inline constexpr unsigned queueDepth = {self.queue_depth};\n"]
+        out = [
+            "// Made from descriptors.toml by generate_isa.py; included by Descriptor.h.\n",
+            f"inline constexpr unsigned descriptorBytes = {self.bytes};",
+            "/// Descriptors that each queue holds beside its running job.",
+            f"inline constexpr unsigned queueDepth = {self.queue_depth};\n",
+        ]
         for name, values in self.enums.items():
             out.append(f"enum class {camel(name, True)} : uint8_t {{")
             out += [f"  {camel(value, True)} = {number}," for value, number in values.items()]
@@ -146,13 +155,15 @@ class Table:
     # SystemVerilog ----------
 
     def sv(self) -> str:
-        out = ["// Made from descriptors.toml by generate_isa.py: where each field of a descriptor lies.",
-               "// A field of kind execute: desc[ExecuteInBaseLsb +: ExecuteInBaseWidth].",
-               "package tilewright_isa_pkg;",
-               f"  localparam int unsigned DescriptorBytes = {self.bytes};",
-               f"  localparam int unsigned DescriptorBits = {self.bytes * 8};",
-               "  // Descriptors that each queue holds beside its running job.",
-               f"  localparam int unsigned QueueDepth = {self.queue_depth};"]
+        out = [
+            "// Made from descriptors.toml by generate_isa.py: where each field of a descriptor lies.",
+            "// A field of kind execute: desc[ExecuteInBaseLsb +: ExecuteInBaseWidth].",
+            "package tilewright_isa_pkg;",
+            f"  localparam int unsigned DescriptorBytes = {self.bytes};",
+            f"  localparam int unsigned DescriptorBits = {self.bytes * 8};",
+            "  // Descriptors that each queue holds beside its running job.",
+            f"  localparam int unsigned QueueDepth = {self.queue_depth};",
+        ]
         for name, values in self.enums.items():
             width = next((f.width for k in self.kinds for f in k.fields if f.type == name), 8)
             out.append(f"\n  // {name}")
@@ -165,11 +176,11 @@ class Table:
             out.append(f"  localparam int unsigned {prefix}{camel(f.name, True)}Width = {f.width};")
 
         out.append("\n  // every kind")
-        for f in self.kinds[0].fields[:len(self.header)]:
+        for f in self.kinds[0].fields[: len(self.header)]:
             position("Header", f)
         for kind in self.kinds:
             out.append(f"\n  // {kind.name}: {kind.doc}")
-            for f in kind.fields[len(self.header):]:
+            for f in kind.fields[len(self.header) :]:
                 position(camel(kind.name, True), f)
         for name, members in self.groups.items():
             # Groups are laid out alike wherever they occur, so one decoder serves all: positions within the group.
@@ -191,11 +202,26 @@ class Table:
     # Markdown ----------
 
     def markdown(self) -> str:
-        origin = ("Made from `backends/systolic/isa/descriptors.toml` by `generate_isa.py`; do not edit. What the fields "
-                  "mean together is in [accelerator.md](accelerator.md).")
-        layout = (f"A descriptor is {self.bytes} bytes, little-endian; bit 0 is the lowest bit of byte 0. Bits beyond the "
-                  "last field are zero.")
-        out = ["# Descriptor reference", "", origin, "", layout, "", "## Enumerations", "", "| name | values |", "|---|---|"]
+        origin = (
+            "Made from `backends/systolic/isa/descriptors.toml` by `generate_isa.py`; do not edit. What the fields "
+            "mean together is in [accelerator.md](accelerator.md)."
+        )
+        layout = (
+            f"A descriptor is {self.bytes} bytes, little-endian; bit 0 is the lowest bit of byte 0. Bits beyond the "
+            "last field are zero."
+        )
+        out = [
+            "# Descriptor reference",
+            "",
+            origin,
+            "",
+            layout,
+            "",
+            "## Enumerations",
+            "",
+            "| name | values |",
+            "|---|---|",
+        ]
         for name, values in self.enums.items():
             out.append(f"| `{name}` | " + ", ".join(f"{number} `{value}`" for value, number in values.items()) + " |")
 
@@ -207,11 +233,11 @@ class Table:
                 out.append(f"| {bits} | `{f.name}` | {kind} | {f.doc} |")
 
         out += ["", "## Every kind", ""]
-        rows(self.kinds[0].fields[:len(self.header)])
+        rows(self.kinds[0].fields[: len(self.header)])
         for kind in self.kinds:
             doc = kind.doc[0].upper() + kind.doc[1:]
             out += ["", f"## {kind.name}", "", f"{doc}. {kind.bits} of {self.bytes * 8} bits.", ""]
-            rows(kind.fields[len(self.header):])
+            rows(kind.fields[len(self.header) :])
         return "\n".join(out) + "\n"
 
 
@@ -227,8 +253,10 @@ def main() -> int:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(getattr(table, kind)())
     if arguments.check and arguments.check.read_text() != table.markdown():
-        print(f"{arguments.check} is out of date: run generate_isa.py {arguments.table} --markdown {arguments.check}",
-              file=sys.stderr)
+        print(
+            f"{arguments.check} is out of date: run generate_isa.py {arguments.table} --markdown {arguments.check}",
+            file=sys.stderr,
+        )
         return 1
     return 0
 
