@@ -69,8 +69,8 @@ public:
   const TargetDescription &target;
   mlir::OpBuilder builder;
 
-  /// The activation behind `real`. Where its channels are permuted so that no strides describe them (channel shuffle), the
-  /// map gets them in order first: a gather.
+  /// The activation behind `real`. Where its channels are permuted so that no strides describe them (channel shuffle),
+  /// the map gets them in order first: a gather.
   std::optional<Activation> read(mlir::Value real);
   /// The activation's tensor as a map of `shape`, whose dimension d has the stride factors[d] in the activation's base.
   mlir::Value toMap(const Activation &input, llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<Factor> factors);
