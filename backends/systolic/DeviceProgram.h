@@ -54,7 +54,8 @@ struct LayerInfo {
   int64_t idealCycles = 0;  ///< macs / (P*K*C), rounded up
   int64_t bytesWeights = 0; ///< DRAM bytes by class, as scheduled
   int64_t bytesIn = 0, bytesOut = 0, bytesResidual = 0;
-  /// The most of the peak that this layer can reach at the nominal DRAM rate: ideal / max(ideal, bytes / rate).
+  /// The most of the peak that this layer can reach at the nominal DRAM rate: ideal / max(ideal, bytes / rate). Bytes
+  /// are its maps' and the weights that do not fit the ring: what does may be loaded before the layer starts.
   double rooflineLimit = 1;
 };
 

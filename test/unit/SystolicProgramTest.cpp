@@ -1,6 +1,7 @@
 //===- SystolicProgramTest.cpp - compiled programs on golden --------------===//
 
 #include "SystolicNet.h"
+#include <cstdlib>
 #include <gtest/gtest.h>
 
 using namespace tilewright;
@@ -220,7 +221,10 @@ std::string randomNet(ArrayConfig array, uint32_t seed, int &streams) {
 
 TEST_P(Programs, RandomNetworks) {
   int streams = 0;
-  for (uint32_t seed = 1; seed <= 100; ++seed)
+  // By hand: TILEWRIGHT_TEST_SEEDS=5000.
+  const char *wanted = std::getenv("TILEWRIGHT_TEST_SEEDS");
+  uint32_t seeds = wanted ? std::strtoul(wanted, nullptr, 10) : 100;
+  for (uint32_t seed = 1; seed <= seeds; ++seed)
     EXPECT_EQ(randomNet(array, seed, streams), "") << "seed " << seed;
   EXPECT_GT(streams, 5);
 }
