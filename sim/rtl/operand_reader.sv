@@ -111,7 +111,8 @@ module operand_reader #(
   // ---- Issue: the entry being read.
   logic entry_active, entry_begun;
   logic [1:0] entry_mode;
-  logic [P-1:0] todo, fill;
+  logic [P-1:0] todo, fill, fill_d;
+  logic [9:0] fill_offset;  // packed: byte of the kernel row that padding has reached
   address_t fetch_address[P];
   coordinate_t fetch_word[P];
   coordinate_t fetch_last[P];
@@ -225,9 +226,13 @@ module operand_reader #(
         window_index_q <= index_d;
         entry_push = fetch_index >= fetch_end;
       end else begin
+        fill_d = '0;
         for (int unsigned p = 0; p < P; p++) begin
           bank = fetch_address[p][1:0];
-          if (todo[p] && (!read_d[bank] || read_word_d[32'(bank)*24+:24] == fetch_address[p])) begin
+          if (fill[p]) begin  // 16 bytes of padding; packed lanes may need more, and what lies inside the image after it
+            fill_d[p] = 1'b1;
+            offset_d[p*10+:10] = fill_offset;
+          end else if (todo[p] && (!read_d[bank] || read_word_d[32'(bank)*24+:24] == fetch_address[p])) begin
             read_d[bank] = 1'b1;
             read_word_d[32'(bank)*24+:24] = fetch_address[p];
             lanes_d[32'(bank)*P+p] = 1'b1;
@@ -254,9 +259,11 @@ module operand_reader #(
           packed_base_q <= entry_base;
           packed_bytes_q <= entry_bytes;
         end
-        fill_valid_q <= !entry_begun && fill != '0;
-        fill_lanes_q <= fill;
-        entry_push = todo == '0;
+        fill_valid_q <= fill_d != '0;
+        fill_lanes_q <= fill_d;
+        fill_offset = fill_offset + 10'd16;
+        if (entry_mode != tilewright_isa_pkg::ExecuteModePacked || fill_offset >= {2'd0, entry_bytes}) fill = '0;
+        entry_push = todo == '0 && fill == '0;
       end
       entry_begun = 1'b1;
       read_o <= read_d;
@@ -368,6 +375,7 @@ module operand_reader #(
       entry_slot = next_slot;
       entry_base = ring_write;
       entry_bytes = row_bytes;
+      fill_offset = 10'd0;
       // Steps that this row completes; the brick's last one may be partial.
       available = ring_carry + row_bytes;
       if (last_tap) available = available + 8'(C - 1);

@@ -77,7 +77,7 @@ module systolic_array #(
   // Operand buffers: memories, read before they are written in a cycle.
   (* nomem2reg *) logic [Element-1:0] dense_buffer[Slots*P*Slices];
   (* nomem2reg *) logic [7:0] packed_ring[P*RingBytes];
-  (* nomem2reg *) logic [7:0] window[Slots*WindowWords*16];
+  (* nomem2reg *) logic [31:0] window[Slots*WindowWords*4];  // 4 bytes each
   // Edges.
   logic [Element-1:0] act_in[P];
   logic [Element-1:0] act_skew[ActSkew];
@@ -103,6 +103,10 @@ module systolic_array #(
   logic [15:0] array_busy, window_busy, drain_busy;
   logic [7:0] drain_count;
   logic drain_active, drain_bank, drain_parameters;
+  logic lane_fill, lane_write;
+  logic [127:0] lane_word;
+  logic [9:0] lane_offset, lane_low, lane_high;
+  logic [31:0] quad;
   logic [Groups-1:0] group_valid, group_parameters;
 
   function automatic logic [31:0] dot(input logic [Element-1:0] a, input logic [Element-1:0] b);
@@ -114,11 +118,6 @@ module systolic_array #(
   logic [Element-1:0] weights_of_lane[K];
   for (genvar k = 0; k < K; k++) begin : g_lane
     assign weights_of_lane[k] = weights_i[k*Element+:Element];
-  end
-
-  logic [7:0] word_bytes[64];
-  for (genvar b = 0; b < 64; b++) begin : g_byte
-    assign word_bytes[b] = word_i[b*8+:8];
   end
 
   always_ff @(posedge clk_i) begin : state
@@ -217,10 +216,14 @@ module systolic_array #(
           window_busy = 16'(P + K + 1);
           for (int unsigned c = 0; c < C; c++)
             for (int unsigned p = 0; p < P; p++)
-              for (int unsigned k = 0; k < DepthwiseK; k++)
-                window_in[p*DepthwiseK+k] = (window_in[p*DepthwiseK+k] >> 8)
-                    | (Element'(window[(32'(step_slot_i)*WindowWords+32'(step_window_i)+p*32'(step_stride_i)+c)*16
-                                       +32'(step_byte_i)+k]) << (Element-8));
+              for (int unsigned j = 0; j < (DepthwiseK + 3) / 4; j++) begin
+                quad = window[(32'(step_slot_i)*WindowWords+32'(step_window_i)+p*32'(step_stride_i)+c)*4
+                              +32'(step_byte_i[3:2])+j];
+                for (int unsigned i = 0; i < 4; i++)
+                  if (j * 4 + i < DepthwiseK)
+                    window_in[p*DepthwiseK+j*4+i] = (window_in[p*DepthwiseK+j*4+i] >> 8)
+                        | (Element'(quad[i*8+:8]) << (Element-8));
+              end
         end
         // Column k of row p: p registers in the row skew, then k in the column skew.
         for (int unsigned k = 1; k < DepthwiseK; k++)
@@ -243,51 +246,46 @@ module systolic_array #(
       end
     end
 
-    // ---- Operand buffers, written after this cycle's reads.
-    if (word_mode_i == tilewright_isa_pkg::ExecuteModeDense) begin
-      if (fill_valid_i)
-        for (int unsigned p = 0; p < P; p++)
-          if (fill_lanes_i[p])
+    // ---- Operand buffers, written after this cycle's reads: at most one word per lane, from a bank or of padding.
+    if (word_mode_i != tilewright_isa_pkg::ExecuteModeDepthwise) begin
+      if (word_valid_i != 4'd0 || fill_valid_i)
+        for (int unsigned p = 0; p < P; p++) begin
+          lane_fill = fill_valid_i && fill_lanes_i[p];
+          lane_write = lane_fill;
+          lane_word = {16{pad_value_i}};
+          for (int unsigned b = 0; b < 4; b++)
+            if (word_valid_i[b] && word_lanes_i[b*P+p]) begin
+              lane_write = 1'b1;
+              lane_word = word_i[b*128+:128];
+            end
+          if (lane_write && word_mode_i == tilewright_isa_pkg::ExecuteModeDense)
             for (int unsigned s = 0; s < Slices; s++)
-              dense_buffer[(32'(word_slot_i)*P+p)*Slices+s] = {C{pad_value_i}};
-      for (int unsigned b = 0; b < 4; b++)
-        if (word_valid_i[b])
-          for (int unsigned p = 0; p < P; p++)
-            if (word_lanes_i[b*P+p])
-              for (int unsigned s = 0; s < Slices; s++)
-                dense_buffer[(32'(word_slot_i)*P+p)*Slices+s] = word_i[b*128+s*Element+:Element];
-    end else if (word_mode_i == tilewright_isa_pkg::ExecuteModePacked) begin
-      if (fill_valid_i)
-        for (int unsigned p = 0; p < P; p++)
-          if (fill_lanes_i[p])
-            for (int unsigned i = 0; i < RingBytes; i++)
-              if (i < 32'(packed_bytes_i)) packed_ring[p*RingBytes+((32'(packed_base_i)+i)%RingBytes)] = pad_value_i;
-      for (int unsigned b = 0; b < 4; b++)
-        if (word_valid_i[b])
-          for (int unsigned p = 0; p < P; p++)
-            if (word_lanes_i[b*P+p])
-              for (int unsigned i = 0; i < 16; i++)
-                if ($signed(packed_offset_i[p*10+:10] + 10'(i)) >= $signed({2'd0, packed_low_i[p*8+:8]}) &&
-                    $signed(packed_offset_i[p*10+:10] + 10'(i)) < $signed({2'd0, packed_high_i[p*8+:8]}))
-                  packed_ring[p*RingBytes+((32'(packed_base_i)+32'($signed(packed_offset_i[p*10+:10]))+i)%RingBytes)] =
-                      word_bytes[b*16+i];
-    end else if (K <= 16 && word_mode_i == tilewright_isa_pkg::ExecuteModeDepthwise) begin
+              dense_buffer[(32'(word_slot_i)*P+p)*Slices+s] = lane_word[s*Element+:Element];
+          if (lane_write && word_mode_i == tilewright_isa_pkg::ExecuteModePacked) begin
+            lane_offset = packed_offset_i[p*10+:10];
+            lane_low = lane_fill ? 10'd0 : {2'd0, packed_low_i[p*8+:8]};
+            lane_high = lane_fill ? {2'd0, packed_bytes_i} : {2'd0, packed_high_i[p*8+:8]};
+            for (int unsigned i = 0; i < 16; i++)
+              if ($signed(lane_offset + 10'(i)) >= $signed(lane_low) && $signed(lane_offset + 10'(i)) < $signed(lane_high))
+                packed_ring[p*RingBytes+((32'(packed_base_i)+32'($signed(lane_offset))+i)%RingBytes)] = lane_word[i*8+:8];
+          end
+        end
+    end else if (K <= 16) begin
       if (window_valid_i) begin
         if (window_copy_i)
-          for (int unsigned i = 0; i < 6 * 16; i++)
-            if (i < 32'(window_first_i) * 16)
-              window[32'(word_slot_i)*WindowWords*16+i] =
-                  window[(32'(window_previous_i)*WindowWords+32'(window_shift_i))*16+i];
+          for (int unsigned i = 0; i < 6 * 4; i++)
+            if (i < 32'(window_first_i) * 4)
+              window[32'(word_slot_i)*WindowWords*4+i] =
+                  window[(32'(window_previous_i)*WindowWords+32'(window_shift_i))*4+i];
         if (window_low_i > window_first_i || window_high_i < 8'(WindowWords))
-          for (int unsigned w = 0; w < WindowWords; w++)
-            if (w >= 32'(window_first_i) && (w < 32'(window_low_i) || w >= 32'(window_high_i)))
-              for (int unsigned i = 0; i < 16; i++)
-                window[(32'(word_slot_i)*WindowWords+w)*16+i] = pad_value_i;
+          for (int unsigned i = 0; i < WindowWords * 4; i++)
+            if (i >= 32'(window_first_i) * 4 && (i < 32'(window_low_i) * 4 || i >= 32'(window_high_i) * 4))
+              window[32'(word_slot_i)*WindowWords*4+i] = {4{pad_value_i}};
       end
       for (int unsigned b = 0; b < 4; b++)
         if (word_valid_i[b])
-          for (int unsigned i = 0; i < 16; i++)
-            window[(32'(word_slot_i)*WindowWords+32'(window_index_i[b*8+:8]))*16+i] = word_bytes[b*16+i];
+          for (int unsigned i = 0; i < 4; i++)
+            window[(32'(word_slot_i)*WindowWords+32'(window_index_i[b*8+:8]))*4+i] = word_i[b*128+i*32+:32];
     end
 
     if (!rst_ni) begin
