@@ -1,5 +1,6 @@
-// The accelerator: AXI4-Lite registers, one AXI4 master, descriptor fetch, five queues and their units around the scratchpad
-// and the weight ring. The trace outputs are for the simulation and for on-chip counters; nothing inside depends on them.
+// The accelerator: AXI4-Lite registers, one AXI4 master, descriptor fetch, five queues and their units around the
+// scratchpad and the weight ring. The trace outputs are for the simulation and for on-chip counters; nothing inside
+// depends on them.
 module accelerator #(
     parameter int unsigned P = 4,
     parameter int unsigned K = 16,
@@ -231,7 +232,8 @@ module accelerator #(
       .clk_i, .rst_ni(core_rst_n), .job_valid_i(job_valid[1]), .job_i(weights_job), .take_o(take[1]), .done_o(done[1]),
       .request_o(request[2]), .address_o(request_address[96+:48]), .words_o(request_words[10+:5]), .grant_i(grant[2]),
       .valid_i(read_valid[2]), .data_i(read_data),
-      .ring_freed_i(ring_freed), .ring_arrived_o(ring_arrived), .ring_write_o(ring_write), .ring_word_o(ring_write_word),
+      .ring_freed_i(ring_freed), .ring_arrived_o(ring_arrived), .ring_write_o(ring_write),
+          .ring_word_o(ring_write_word),
       .ring_chunk_o(ring_chunk), .ring_data_o(ring_data), .table_write_o(table_write), .table_word_o(table_word),
       .table_data_o(table_data)
   );
@@ -275,11 +277,13 @@ module accelerator #(
   logic [K*32-1:0] pixel;
 
   operand_reader #(.P(P), .K(K), .C(C)) u_reader (
-      .clk_i, .rst_ni(core_rst_n), .job_valid_i(job_valid[2]), .job_i(execute_job), .room_i(execute_room), .take_o(take[2]),
+      .clk_i, .rst_ni(core_rst_n), .job_valid_i(job_valid[2]), .job_i(execute_job), .room_i(execute_room),
+          .take_o(take[2]),
       .read_o(operand_read), .read_word_o(operand_word),
       .word_valid_o(word_valid), .word_lanes_o(word_lanes), .word_slot_o(word_slot), .word_mode_o(word_mode),
       .pad_value_o(pad_value), .fill_valid_o(fill_valid), .fill_lanes_o(fill_lanes), .packed_offset_o(packed_offset),
-      .packed_low_o(packed_low), .packed_high_o(packed_high), .packed_base_o(packed_base), .packed_bytes_o(packed_bytes),
+      .packed_low_o(packed_low), .packed_high_o(packed_high), .packed_base_o(packed_base),
+          .packed_bytes_o(packed_bytes),
       .window_valid_o(window_valid), .window_copy_o(window_copy), .window_previous_o(window_previous),
       .window_shift_o(window_shift), .window_first_o(window_first), .window_low_o(window_low),
       .window_high_o(window_high), .window_index_o(window_index),
@@ -331,7 +335,8 @@ module accelerator #(
         .read_o(residual_read[g*2+:2]), .read_word_o(residual_word[g*48+:48]), .read_grant_i(residual_grant[g*2+:2]),
         .read_data_i(sp_data),
         .pixel_valid_i(pixel_valid[g]), .pixel_parameters_i(pixel_parameters[g]),
-        .pixel_i(pixel[g*GroupLanes*32+:GroupLanes*32]), .pixel_ready_o(pixel_ready[g*2+:2]), .brick_done_o(brick_done[g]),
+        .pixel_i(pixel[g*GroupLanes*32+:GroupLanes*32]), .pixel_ready_o(pixel_ready[g*2+:2]),
+            .brick_done_o(brick_done[g]),
         .brick_done_parameters_o(brick_done_parameters[g]),
         .write_o(drain_write[g]), .write_word_o(drain_word[g*24+:24]), .write_enable_o(drain_enable[g*16+:16]),
         .write_data_o(drain_data[g*128+:128]), .write_grant_i(drain_grant[g]), .write_free_o(write_free[g*2+:2]),
@@ -340,7 +345,8 @@ module accelerator #(
   end
 
   execute_completion #(.Groups(Groups)) u_completion (
-      .clk_i, .rst_ni(core_rst_n), .take_i(take[2]), .finish_i(execute_job[tilewright_isa_pkg::ExecuteAccFinishLsb]), .issued_i(issued_o),
+      .clk_i, .rst_ni(core_rst_n), .take_i(take[2]),
+          .finish_i(execute_job[tilewright_isa_pkg::ExecuteAccFinishLsb]), .issued_i(issued_o),
       .issued_finish_i(issued_finish), .group_done_i(group_done), .room_o(execute_room), .done_o(done[2])
   );
 

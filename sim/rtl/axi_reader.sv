@@ -1,6 +1,6 @@
-// Read side of the AXI4 master: three clients (0 descriptor fetch, 1 load, 2 weights; lower numbers first) ask for bursts of up
-// to 16 16-byte words within an aligned 256 bytes; words come back per client in order, one per cycle. The AXI id is the
-// client. Clients ask only for what they have room for, so data is always accepted.
+// Read side of the AXI4 master: three clients (0 descriptor fetch, 1 load, 2 weights; lower numbers first) ask for
+// bursts of up to 16 16-byte words within an aligned 256 bytes; words come back per client in order, one per cycle.
+// The AXI id is the client. Clients ask only for what they have room for, so data is always accepted.
 module axi_reader #(
     parameter int unsigned BusBytes = 16
 ) (
@@ -70,7 +70,8 @@ module axi_reader #(
     assign valid_o = rvalid_i ? 3'd1 << rid_i : 3'd0;
     assign data_o = rdata_i[127:0];
   end else begin : g_wide
-    // Two words per beat, handed on one by one; halves outside the request are dropped. Per client the bursts under way.
+    // Two words per beat, handed on one by one; halves outside the request are dropped. Per client the bursts under
+    // way.
     logic [5:0] bursts[3*64];  // {second half first, words}
     logic [5:0] burst_read[3];
     logic [5:0] burst_write[3];

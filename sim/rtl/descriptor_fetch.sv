@@ -1,5 +1,6 @@
-// Reads the program from DRAM ahead of need, checks what this configuration cannot execute, and deals the descriptors out to the
-// five queues in order. `sync` holds here until its waits hold; with `end`, done is raised once everything has completed.
+// Reads the program from DRAM ahead of need, checks what this configuration cannot execute, and deals the descriptors
+// out to the five queues in order. `sync` holds here until its waits hold; with `end`, done is raised once everything
+// has completed.
 `include "tilewright.svh"
 module descriptor_fetch #(
     parameter int unsigned K = 16
@@ -10,7 +11,8 @@ module descriptor_fetch #(
     input logic [47:0] program_i,  // byte address, a multiple of 16
     output logic busy_o,
     output logic done_o,           // a pulse
-    output logic [7:0] error_o,    // 0 none, 1 opcode, 2 weights source or order, 3 depthwise at this K, 4 store_int32, 5 bus
+    // 0 none, 1 opcode, 2 weights source or order, 3 depthwise at this K, 4 store_int32, 5 bus
+    output logic [7:0] error_o,
     output logic [31:0] descriptor_o,  // being dealt; the culprit after an error
     input logic bus_error_i,
 
@@ -59,9 +61,12 @@ module descriptor_fetch #(
         queue = 3'(opcode - tilewright_isa_pkg::OpcodeLoad);
         fault = 8'd0;
         if (opcode < tilewright_isa_pkg::OpcodeLoad || opcode > tilewright_isa_pkg::OpcodeSync) fault = 8'd1;
-        if (opcode == tilewright_isa_pkg::OpcodeWeights && (`FIELD(job, WeightsSource) != tilewright_isa_pkg::WeightsSourceDram ||
-                                        `FIELD(job, WeightsOrder) != tilewright_isa_pkg::WeightsOrderAsStored)) fault = 8'd2;
-        if (opcode == tilewright_isa_pkg::OpcodeExecute && K > 16 && `FIELD(job, ExecuteMode) == tilewright_isa_pkg::ExecuteModeDepthwise) fault = 8'd3;
+        if (opcode == tilewright_isa_pkg::OpcodeWeights && (`FIELD(job, WeightsSource) !=
+            tilewright_isa_pkg::WeightsSourceDram ||
+                                        `FIELD(job, WeightsOrder) != tilewright_isa_pkg::WeightsOrderAsStored))
+                                            fault = 8'd2;
+        if (opcode == tilewright_isa_pkg::OpcodeExecute && K > 16 && `FIELD(job, ExecuteMode) ==
+            tilewright_isa_pkg::ExecuteModeDepthwise) fault = 8'd3;
         if (opcode == tilewright_isa_pkg::OpcodeExecute && `FIELD(job, ExecuteStoreInt32)) fault = 8'd4;
         if (fault != 8'd0) begin
           error_o <= fault;

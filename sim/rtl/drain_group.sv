@@ -1,9 +1,10 @@
-// What happens to the accumulators of one group of up to 16 channels on their way to the scratchpad. A walker goes through the
-// job's output pixels ahead of the drain and fetches residual words; pixels leaving the array then pass the epilogue, one
-// pixel of all the group's lanes per cycle, and end in a FIFO of writes.
+// What happens to the accumulators of one group of up to 16 channels on their way to the scratchpad. A walker goes
+// through the job's output pixels ahead of the drain and fetches residual words; pixels leaving the array then pass
+// the epilogue, one pixel of all the group's lanes per cycle, and end in a FIFO of writes.
 //
-// Epilogue stages: 0 bias and conversion, 1 scale, 2 round and clamp, 3 table 1, 4 and 5 residual, 6 round and clamp, 7 table 2,
-// 8 place the bytes. Jobs follow each other without a gap, so constants of a job are kept in a slot that its pixels name.
+// Epilogue stages: 0 bias and conversion, 1 scale, 2 round and clamp, 3 table 1, 4 and 5 residual, 6 round and clamp,
+// 7 table 2, 8 place the bytes. Jobs follow each other without a gap, so constants of a job are kept in a slot that
+// its pixels name.
 `include "tilewright.svh"
 module drain_group #(
     parameter int unsigned P = 4,
@@ -222,7 +223,8 @@ module drain_group #(
           for (int unsigned k = 0; k < Lanes; k++) begin
             rounded = tilewright_float_pkg::float_to_int(outer[k]);
             if (residual_mode[s][0]) rounded = rounded - 12'd128;
-            q6[k] = tilewright_float_pkg::clamp_to_int8(rounded, 12'($signed(residual_low[s])), 12'($signed(residual_high[s])));
+            q6[k] = tilewright_float_pkg::clamp_to_int8(rounded, 12'($signed(residual_low[s])),
+                12'($signed(residual_high[s])));
           end
       end
       if (valid[5]) begin
@@ -270,7 +272,8 @@ module drain_group #(
       end
       if (valid[1]) begin
         for (int unsigned k = 0; k < Lanes; k++)
-          scaled[k] = tilewright_float_pkg::float_multiply(converted[k], converted[k][30] ? scale_negative[32'(stage_parameters)*Lanes+k]
+          scaled[k] = tilewright_float_pkg::float_multiply(converted[k], converted[k][30] ?
+              scale_negative[32'(stage_parameters)*Lanes+k]
                                                                     : scale[32'(stage_parameters)*Lanes+k]);
         row_count = row_count + 8'd1;
         if (row_count == 8'(P)) begin
@@ -297,7 +300,8 @@ module drain_group #(
         converted[k] = tilewright_float_pkg::float_from_int(accumulators[k] + bias[32'(pixel_parameters_i)*Lanes+k]);
     end
 
-    // ---- Residual words: two oldest pixels at a time, so that cycles in which the operand reader has all banks are caught up.
+    // ---- Residual words: two oldest pixels at a time, so that cycles in which the operand reader has all banks are
+    // caught up.
     if (arriving[0]) begin
       if (arriving_needed[0]) residuals[arriving_at] <= read_data_i[32'(arriving_banks[1:0])*128+:128];
       arriving_at = arriving_at + 1'b1;

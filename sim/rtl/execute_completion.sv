@@ -1,5 +1,5 @@
-// Execute jobs complete in order: one with acc_finish when every channel group has written its last word, one without when
-// its last step has been issued.
+// Execute jobs complete in order: one with acc_finish when every channel group has written its last word, one without
+// when its last step has been issued.
 module execute_completion #(
     parameter int unsigned Groups = 1
 ) (

@@ -1,6 +1,6 @@
-// Load jobs: rows of DRAM bytes of any alignment into a map of the scratchpad. Requests run ahead of the data, across jobs,
-// as far as the buffer has room; behind the buffer, words are cut out of neighbouring bus words (modes words and bytes) or
-// interleaved byte by byte from up to four plane streams (planar).
+// Load jobs: rows of DRAM bytes of any alignment into a map of the scratchpad. Requests run ahead of the data, across
+// jobs, as far as the buffer has room; behind the buffer, words are cut out of neighbouring bus words (modes words and
+// bytes) or interleaved byte by byte from up to four plane streams (planar).
 `include "tilewright.svh"
 module load_dma (
     input logic clk_i,
@@ -260,7 +260,8 @@ module load_dma (
         if (s == 1) stream_address[s] = ask_row + ask_plane_stride;
         if (s == 2) stream_address[s] = ask_row + {ask_plane_stride[46:0], 1'b0};
         if (s == 3) stream_address[s] = ask_row + {ask_plane_stride[46:0], 1'b0} + ask_plane_stride;
-        stream_left[s] = (s < 32'(streams)) ? ({4'd0, ask_bytes} + {24'd0, stream_address[s][3:0]} + 28'd15) >> 4 : 28'd0;
+        stream_left[s] = (s < 32'(streams)) ? ({4'd0, ask_bytes} + {24'd0, stream_address[s][3:0]} + 28'd15) >> 4 :
+            28'd0;
       end
       ask_stream = 2'd0;
       ask_y = ask_y + 16'd1;

@@ -1,11 +1,11 @@
 // Fetches the operands of execute jobs from the scratchpad, ahead of the array. Takes the jobs from their queue, walks
 // blocks, pixel groups, taps and channel words in the order of docs/accelerator.md, and hands over *entries*: runs of
-// consecutive steps whose operands lie in one buffer slot of the array (dense: one word of each lane; depthwise: one kernel
-// row; packed: the steps that one more kernel row makes possible).
+// consecutive steps whose operands lie in one buffer slot of the array (dense: one word of each lane; depthwise: one
+// kernel row; packed: the steps that one more kernel row makes possible).
 //
 // Three stages, from the end: issue (bank reads of the formed entry, several lanes at once if they need the same word),
-// form (addresses of an entry), walk (one output pixel per cycle into the next group's lanes). No multiplication per tap:
-// addresses advance by products made once per job.
+// form (addresses of an entry), walk (one output pixel per cycle into the next group's lanes). No multiplication per
+// tap: addresses advance by products made once per job.
 `include "tilewright.svh"
 module operand_reader #(
     parameter int unsigned P = 4,
@@ -21,7 +21,8 @@ module operand_reader #(
     input logic room_i,    // the stages behind can hold one more job
     output logic take_o,   // they take job_i in this cycle
 
-    // Reads, always granted; the words arrive one cycle later, together with the signals named word_, fill_, packed_, window_.
+    // Reads, always granted; the words arrive one cycle later, together with the signals named word_, fill_, packed_,
+    // window_.
     output logic [3:0] read_o,
     output logic [4*24-1:0] read_word_o,
     output logic [3:0] word_valid_o,
@@ -229,7 +230,8 @@ module operand_reader #(
         fill_d = '0;
         for (int unsigned p = 0; p < P; p++) begin
           bank = fetch_address[p][1:0];
-          if (fill[p]) begin  // 16 bytes of padding; packed lanes may need more, and what lies inside the image after it
+          // 16 bytes of padding; packed lanes may need more, and what lies inside the image after it
+          if (fill[p]) begin
             fill_d[p] = 1'b1;
             offset_d[p*10+:10] = fill_offset;
           end else if (todo[p] && (!read_d[bank] || read_word_d[32'(bank)*24+:24] == fetch_address[p])) begin
@@ -342,7 +344,8 @@ module operand_reader #(
       if (last_tap) group_valid = 1'b0;
     end
     // The rings' size is a multiple of C, so this leaves room for the brick's last, partial step too.
-    if (can_form && group_valid && mode == tilewright_isa_pkg::ExecuteModePacked && {1'b0, ring_used} + {1'b0, row_bytes} <= 9'd128) begin
+    if (can_form && group_valid && mode == tilewright_isa_pkg::ExecuteModePacked && {1'b0, ring_used} + {1'b0,
+        row_bytes} <= 9'd128) begin
       for (int unsigned p = 0; p < P; p++) begin
         // The lane's bytes of this kernel row: [x, x + row_bytes) of a row of `width` bytes.
         x = lane_x[p];
@@ -391,7 +394,8 @@ module operand_reader #(
         slots_used = slots_used + 4'd1;
       end
       if (last_tap) begin
-        // The brick's end is a step boundary: bytes that the last step lacks are skipped (ring_carry is minus their number).
+        // The brick's end is a step boundary: bytes that the last step lacks are skipped (ring_carry is minus their
+        // number).
         ring_write = ring_write - ring_carry[6:0];
         ring_used = ring_used - ring_carry;
         ring_carry = 8'd0;

@@ -1,6 +1,6 @@
-// The activation scratchpad: four banks of 16-byte words, word address modulo 4 is the bank. Each bank has one read and one
-// write port with byte enables; a technology library replaces them by RAM macros. Arbitration is outside: at most one access
-// per port and cycle arrives here.
+// The activation scratchpad: four banks of 16-byte words, word address modulo 4 is the bank. Each bank has one read
+// and one write port with byte enables; a technology library replaces them by RAM macros. Arbitration is outside: at
+// most one access per port and cycle arrives here.
 module scratchpad #(
     parameter int unsigned Words = 32768
 ) (

@@ -1,5 +1,5 @@
-// Who gets the scratchpad's ports. Reads per bank: operand reader, residual words, vector unit, store. Writes per bank: the
-// drain, vector unit, load. The array's clients come first: the others need only what it leaves.
+// Who gets the scratchpad's ports. Reads per bank: operand reader, residual words, vector unit, store. Writes per
+// bank: the drain, vector unit, load. The array's clients come first: the others need only what it leaves.
 module scratchpad_arbiter #(
     parameter int unsigned Groups = 1
 ) (
@@ -48,7 +48,8 @@ module scratchpad_arbiter #(
     // Two per group; the second must not overtake the first.
     for (int unsigned g = 0; g < Groups * 2; g++) begin
       bank = residual_word_i[g*24+:2];
-      if (residual_read_i[g] && !read_o[bank] && (g % 2 == 0 || !residual_read_i[g-g%2] || residual_grant_o[g-g%2])) begin
+      if (residual_read_i[g] && !read_o[bank] && (g % 2 == 0 || !residual_read_i[g-g%2] || residual_grant_o[g-g%2]))
+          begin
         residual_grant_o[g] = 1'b1;
         read_o[bank] = 1'b1;
         read_word_o[32'(bank)*24+:24] = residual_word_i[g*24+:24];

@@ -1,9 +1,10 @@
-// Issues the array's steps: follows the entries of the operand reader, reads the weight ring (block headers, then one word per
-// step, again for each brick), alternates the accumulator banks, starts the drain of finished bricks, and counts for every
-// cycle without a step why there was none.
+// Issues the array's steps: follows the entries of the operand reader, reads the weight ring (block headers, then one
+// word per step, again for each brick), alternates the accumulator banks, starts the drain of finished bricks, and
+// counts for every cycle without a step why there was none.
 //
-// A decision in cycle t reaches ring and buffers in t+1, the array's edge in t+2; PE(0,0) accumulates in t+3. A drain decided in
-// d reads PE(0,0) in d+2, so d >= t+2 for a brick whose last step is t, and its bank may take steps from t' = d on.
+// A decision in cycle t reaches ring and buffers in t+1, the array's edge in t+2; PE(0,0) accumulates in t+3. A drain
+// decided in d reads PE(0,0) in d+2, so d >= t+2 for a brick whose last step is t, and its bank may take steps from t'
+// = d on.
 `include "tilewright.svh"
 module sequencer #(
     parameter int unsigned P = 4,

@@ -1,5 +1,6 @@
-// Store jobs: rows of a map to DRAM, and the write side of the AXI4 master. Words are read from the scratchpad in cycles that
-// the array leaves free; bursts of up to 16 words within an aligned 256 bytes. The next job begins while responses are due.
+// Store jobs: rows of a map to DRAM, and the write side of the AXI4 master. Words are read from the scratchpad in
+// cycles that the array leaves free; bursts of up to 16 words within an aligned 256 bytes. The next job begins while
+// responses are due.
 `include "tilewright.svh"
 module store_dma #(
     parameter int unsigned BusBytes = 16

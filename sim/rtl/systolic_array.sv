@@ -1,9 +1,10 @@
-// The P x K x C output-stationary array with what surrounds it: operand buffers (dense words, packed byte rings, depthwise
-// windows), the skew at both edges, two accumulator banks, and the drain that carries the same skew. Activations travel along
-// K, weights along P, `first`, bank and mode with the activations.
+// The P x K x C output-stationary array with what surrounds it: operand buffers (dense words, packed byte rings,
+// depthwise windows), the skew at both edges, two accumulator banks, and the drain that carries the same skew.
+// Activations travel along K, weights along P, `first`, bank and mode with the activations.
 //
-// PE(p,k) takes its step p+k cycles after PE(0,0). Lane k of the drain reads PE(p,k) p+k cycles after a brick's drain has
-// begun; a triangle of registers behind the lanes then brings the channels of a pixel (in groups of 16) back together.
+// PE(p,k) takes its step p+k cycles after PE(0,0). Lane k of the drain reads PE(p,k) p+k cycles after a brick's drain
+// has begun; a triangle of registers behind the lanes then brings the channels of a pixel (in groups of 16) back
+// together.
 //
 // One process holds all state, updated from the end of a pipeline to its start: loops over flat arrays without branches
 // become vector instructions in the simulator.
@@ -28,7 +29,8 @@ module systolic_array #(
     input logic [7:0] pad_value_i,
     input logic fill_valid_i,
     input logic [P-1:0] fill_lanes_i,
-    input logic [P*10-1:0] packed_offset_i,  // ring position of the word's first byte, relative to packed_base_i; signed
+    // ring position of the word's first byte, relative to packed_base_i; signed
+    input logic [P*10-1:0] packed_offset_i,
     input logic [P*8-1:0] packed_low_i,      // bytes [low, high) of the lane's row lie inside the image
     input logic [P*8-1:0] packed_high_i,
     input logic [6:0] packed_base_i,
@@ -201,7 +203,8 @@ module systolic_array #(
       for (int unsigned i = 0; i < ActSkew - 1; i++) act_skew[ActSkew-1-i] = act_skew[ActSkew-2-i];
       for (int unsigned p = 1; p < P; p++) act_skew[p*(p-1)/2] = act_in[p];
 
-      flag_skew[0] = {1'b0, step_mode_i == tilewright_isa_pkg::ExecuteModeDepthwise, step_bank_i, step_first_i, step_valid_i};
+      flag_skew[0] = {1'b0, step_mode_i == tilewright_isa_pkg::ExecuteModeDepthwise, step_bank_i, step_first_i,
+          step_valid_i};
       for (int unsigned p = 0; p < P; p++) flags[p*K] = {3'd0, flag_skew[p]};
       for (int unsigned i = 0; i < P; i++) flag_skew[P-i] = flag_skew[P-1-i];
 
@@ -210,7 +213,8 @@ module systolic_array #(
       for (int unsigned k = 1; k < K; k++) weight_skew[k*(k-1)/2] = weight_in[k];
 
       // Depthwise: column k takes byte k of the window's words, delayed by k; nothing travels along K.
-      if (K <= 16 && (window_busy != 16'd0 || (step_valid_i && step_mode_i == tilewright_isa_pkg::ExecuteModeDepthwise))) begin
+      if (K <= 16 && (window_busy != 16'd0 || (step_valid_i && step_mode_i ==
+          tilewright_isa_pkg::ExecuteModeDepthwise))) begin
         window_busy = window_busy - 16'd1;
         if (step_valid_i && step_mode_i == tilewright_isa_pkg::ExecuteModeDepthwise) begin
           window_busy = 16'(P + K + 1);
@@ -266,8 +270,10 @@ module systolic_array #(
             lane_low = lane_fill ? 10'd0 : {2'd0, packed_low_i[p*8+:8]};
             lane_high = lane_fill ? {2'd0, packed_bytes_i} : {2'd0, packed_high_i[p*8+:8]};
             for (int unsigned i = 0; i < 16; i++)
-              if ($signed(lane_offset + 10'(i)) >= $signed(lane_low) && $signed(lane_offset + 10'(i)) < $signed(lane_high))
-                packed_ring[p*RingBytes+((32'(packed_base_i)+32'($signed(lane_offset))+i)%RingBytes)] = lane_word[i*8+:8];
+              if ($signed(lane_offset + 10'(i)) >= $signed(lane_low) && $signed(lane_offset + 10'(i)) <
+                  $signed(lane_high))
+                packed_ring[p*RingBytes+((32'(packed_base_i)+32'($signed(lane_offset))+i)%RingBytes)] =
+                    lane_word[i*8+:8];
           end
         end
     end else if (K <= 16) begin

@@ -1,5 +1,6 @@
-// The epilogue's binary32 arithmetic, exact to the bit (round to nearest even, denormals kept where they can matter), as
-// combinational functions without loops. Operands are never NaN; m, ra, rb and fix are finite: the compiler sees to it.
+// The epilogue's binary32 arithmetic, exact to the bit (round to nearest even, denormals kept where they can matter),
+// as combinational functions without loops. Operands are never NaN; m, ra, rb and fix are finite: the compiler sees to
+// it.
 package tilewright_float_pkg;
 
   // Conditional expressions rather than statements: that is how synthesis reads large processes in reasonable time.
@@ -66,8 +67,10 @@ package tilewright_float_pkg;
     float_to_int = round_to_int(value[31], {2'd0, value[30:23]} - 10'd127, {value[30:23] != 8'd0, value[22:0]});
   endfunction
 
-  function automatic logic [7:0] clamp_to_int8(input logic [11:0] value, input logic [11:0] low, input logic [11:0] high);
-    clamp_to_int8 = ($signed(value) < $signed(low)) ? low[7:0] : ($signed(value) > $signed(high)) ? high[7:0] : value[7:0];
+  function automatic logic [7:0] clamp_to_int8(input logic [11:0] value, input logic [11:0] low, input logic [11:0]
+      high);
+    clamp_to_int8 = ($signed(value) < $signed(low)) ? low[7:0] : ($signed(value) > $signed(high)) ? high[7:0] :
+        value[7:0];
   endfunction
 
   // value >> amount; the lowest bit is also set if any bit was lost.

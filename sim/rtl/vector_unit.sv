@@ -1,8 +1,8 @@
-// Vector jobs: window maximum, requantized window sum, addition of two maps; 16 channels at a time, in scratchpad cycles that
-// the array leaves free. Up to four taps of a kernel row are read per cycle, one per bank.
+// Vector jobs: window maximum, requantized window sum, addition of two maps; 16 channels at a time, in scratchpad
+// cycles that the array leaves free. Up to four taps of a kernel row are read per cycle, one per bank.
 //
-// `form` makes sets of taps in different banks; a set stays at the ports until all its reads are granted; words are reduced
-// as they arrive; an output's last set sends it through the arithmetic (the epilogue's) to a FIFO of writes.
+// `form` makes sets of taps in different banks; a set stays at the ports until all its reads are granted; words are
+// reduced as they arrive; an output's last set sends it through the arithmetic (the epilogue's) to a FIFO of writes.
 `include "tilewright.svh"
 module vector_unit #(
     parameter int unsigned TableSlots = 4
@@ -168,7 +168,8 @@ module vector_unit #(
       if (valid[2]) begin
         for (int unsigned k = 0; k < 16; k++) begin
           if (op == tilewright_isa_pkg::VectorOpMax) v2[k] = {3'd0, v1[k]};
-          else if (op == tilewright_isa_pkg::VectorOpSum) v2[k] = tilewright_float_pkg::float_multiply(v1[k][30:0], scale);
+          else if (op == tilewright_isa_pkg::VectorOpSum) v2[k] = tilewright_float_pkg::float_multiply(v1[k][30:0],
+              scale);
           else begin
             operand = 10'($signed(stage_a2[k*8+:8]));
             if (unsigned_add) operand = operand + 10'd128;
@@ -179,7 +180,8 @@ module vector_unit #(
       if (valid[1]) begin
         for (int unsigned k = 0; k < 16; k++) begin
           if (op == tilewright_isa_pkg::VectorOpMax) v1[k] = total[k];
-          else if (op == tilewright_isa_pkg::VectorOpSum) v1[k] = {1'b0, tilewright_float_pkg::float_from_int(total[k])};
+          else if (op == tilewright_isa_pkg::VectorOpSum) v1[k] = {1'b0,
+              tilewright_float_pkg::float_from_int(total[k])};
           else begin
             operand = 10'($signed(stage_b[k*8+:8]));
             if (unsigned_add) operand = operand + 10'd128;
@@ -194,7 +196,8 @@ module vector_unit #(
       // ---- Reduction of the words that arrive.
       if (fresh && (arriving != 4'd0 || closing)) begin
         fresh = 1'b0;
-        for (int unsigned k = 0; k < 16; k++) reduced[k] = (op == tilewright_isa_pkg::VectorOpMax) ? 32'hffffff80 : bias;
+        for (int unsigned k = 0; k < 16; k++) reduced[k] = (op == tilewright_isa_pkg::VectorOpMax) ? 32'hffffff80 :
+            bias;
       end
       for (int unsigned b = 0; b < 4; b++)
         if (arriving[b]) begin

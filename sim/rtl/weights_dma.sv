@@ -1,5 +1,5 @@
-// Weights jobs: streams bytes from DRAM to the head of the weight ring, or 256 bytes into a table. Requests are made only for
-// ring words that are free, so that data never waits on the bus; they run ahead of the data across jobs.
+// Weights jobs: streams bytes from DRAM to the head of the weight ring, or 256 bytes into a table. Requests are made
+// only for ring words that are free, so that data never waits on the bus; they run ahead of the data across jobs.
 `include "tilewright.svh"
 module weights_dma #(
     parameter int unsigned K = 16,

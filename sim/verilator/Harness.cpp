@@ -145,8 +145,8 @@ private:
       wave->dump(2 * time + 1);
 #endif
     ++time;
-    const AxiSlave &slave =
-        dram.clock(master, [this](uint64_t address, const uint8_t *data, uint32_t strobe) { onDramWrite(address, data, strobe); });
+    const AxiSlave &slave = dram.clock(
+        master, [this](uint64_t address, const uint8_t *data, uint32_t strobe) { onDramWrite(address, data, strobe); });
     if (slave.rValid || (master.wValid && slave.wReady))
       lastActivity = cycle;
     top->m_arready_i = slave.arReady;
@@ -311,7 +311,8 @@ private:
   }
 
   std::string describeError() const {
-    static constexpr const char *reasons[] = {"", "unknown opcode",
+    static constexpr const char *reasons[] = {"",
+                                              "unknown opcode",
                                               "weights source or order that this version does not have",
                                               "mode depthwise, which arrays of more than 16 channels do not have",
                                               "store_int32, which this version does not have",
@@ -337,8 +338,9 @@ private:
 } // namespace
 
 extern "C" __attribute__((visibility("default"))) void tilewright_simulator_info(TilewrightSimulatorInfo *info) {
-  *info = {TILEWRIGHT_SIMULATOR_ABI,    TILEWRIGHT_PIXELS,            TILEWRIGHT_CHANNELS,    TILEWRIGHT_REDUCTION,
-           TILEWRIGHT_SCRATCHPAD_BYTES, TILEWRIGHT_WEIGHT_RING_BYTES, TILEWRIGHT_TABLE_SLOTS, TILEWRIGHT_BUS_BYTES};
+  *info = {TILEWRIGHT_SIMULATOR_ABI, TILEWRIGHT_PIXELS,           TILEWRIGHT_CHANNELS,
+           TILEWRIGHT_REDUCTION,     TILEWRIGHT_SCRATCHPAD_BYTES, TILEWRIGHT_WEIGHT_RING_BYTES,
+           TILEWRIGHT_TABLE_SLOTS,   TILEWRIGHT_BUS_BYTES};
 }
 
 extern "C" __attribute__((visibility("default"))) int tilewright_simulate(const TilewrightRequest *request,

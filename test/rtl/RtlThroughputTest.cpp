@@ -95,7 +95,7 @@ std::string describe(const JobRecord &job) {
 
 /// The second of two equal jobs, so that start-up is not in it.
 JobRecord steady(isa::Execute job, int64_t steps) {
-  job.waitWeights = 2;  // not measured here
+  job.waitWeights = 2; // not measured here
   Measured measured = run({weightsFor(job, steps), weightsFor(job, steps), job, job});
   EXPECT_EQ(measured.execute.size(), 2u);
   std::printf("  %s: %s; %.0f cycles per CPU second\n", testing::UnitTest::GetInstance()->current_test_info()->name(),
@@ -106,7 +106,7 @@ JobRecord steady(isa::Execute job, int64_t steps) {
 TEST(RtlThroughput, TenThousandBricksOfFourSteps) {
   JobRecord job = steady(convolution(200, 200, 4, 16), 4);
   EXPECT_EQ(job.steps, 40000u);
-  EXPECT_LE(lostOf(job), 8u) << describe(job);  // the block's header, nothing else
+  EXPECT_LE(lostOf(job), 8u) << describe(job); // the block's header, nothing else
 }
 
 TEST(RtlThroughput, TenThousandBricksOfFourStepsWithResidual) {
@@ -197,7 +197,7 @@ TEST(RtlThroughput, SmallJobsFollowWithoutBubbles) {
   std::vector<isa::Descriptor> jobs;
   for (int i = 0; i < 30; ++i)
     jobs.push_back(weightsFor(conv, 64));
-  conv.waitWeights = 30;  // their words are there
+  conv.waitWeights = 30; // their words are there
   for (int i = 0; i < 30; ++i)
     jobs.push_back(conv);
   Measured measured = run(jobs);

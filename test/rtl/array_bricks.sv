@@ -19,7 +19,8 @@ module array_bricks (
   systolic_array #(.P(4), .K(16), .C(4)) u_array (
       .clk_i, .rst_ni, .word_i, .word_valid_i({4{word_valid_i}}),
       .word_lanes_i(16'b1000_0100_0010_0001),  // bank b holds lane b's word
-      .word_slot_i, .word_mode_i(2'd0), .pad_value_i(8'd0), .fill_valid_i(1'b0), .fill_lanes_i('0), .packed_offset_i('0),
+      .word_slot_i, .word_mode_i(2'd0), .pad_value_i(8'd0), .fill_valid_i(1'b0), .fill_lanes_i('0),
+          .packed_offset_i('0),
       .packed_low_i('0), .packed_high_i('0), .packed_base_i('0), .packed_bytes_i('0), .window_valid_i(1'b0),
       .window_copy_i(1'b0), .window_previous_i('0), .window_shift_i('0), .window_first_i('0), .window_low_i('0),
       .window_high_i('0), .window_index_i('0),

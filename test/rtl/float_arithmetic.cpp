@@ -132,7 +132,8 @@ TEST_F(Unit, RoundsAnyFloat) {
     uint32_t value = (random() & 0x807fffff) | (random() % 4 ? 110 + random() % 34 : random() % 255) << 23;
     top.value_i = value;
     top.eval();
-    ASSERT_EQ(saturated(int(int16_t(top.rounded_o << 4)) >> 4), saturated(rounded(fromBits(value)))) << std::hexfloat << fromBits(value);
+    ASSERT_EQ(saturated(int(int16_t(top.rounded_o << 4)) >> 4), saturated(rounded(fromBits(value))))
+        << std::hexfloat << fromBits(value);
   }
 }
 

@@ -30,17 +30,45 @@ def main() -> None:
     subprocess.run([sys.executable, ISA / "generate_isa.py", ISA / "descriptors.toml", "--sv", package], check=True)
     files = [package, RTL / "tilewright_float_pkg.sv", HERE / f"{options.name}.sv"]
     flags = ["-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert", "--unroll-count", "8"]
-    command = ["verilator", "--cc", "--exe", "--build", *flags, *[f"-Wno-{lint}" for lint in LINTS], f"-I{RTL}", "-y", RTL,
-               "--top-module", options.name, "--prefix", f"V{options.name}", "--Mdir", work / "obj", "-o", work / "testbench",
-               "-CFLAGS", "-O3 -march=x86-64-v3 -ffp-contract=off -std=gnu++17 -w", "-LDFLAGS", "-lgtest -lgtest_main -pthread",
-               *files, HERE / f"{options.name}.cpp"]
+    command = [
+        "verilator",
+        "--cc",
+        "--exe",
+        "--build",
+        *flags,
+        *[f"-Wno-{lint}" for lint in LINTS],
+        f"-I{RTL}",
+        "-y",
+        RTL,
+        "--top-module",
+        options.name,
+        "--prefix",
+        f"V{options.name}",
+        "--Mdir",
+        work / "obj",
+        "-o",
+        work / "testbench",
+        "-CFLAGS",
+        "-O3 -march=x86-64-v3 -ffp-contract=off -std=gnu++17 -w",
+        "-LDFLAGS",
+        "-lgtest -lgtest_main -pthread",
+        *files,
+        HERE / f"{options.name}.cpp",
+    ]
     environment = dict(os.environ)
     if shutil.which("ccache"):
         environment["OBJCACHE"] = "ccache"
-    result = subprocess.run(list(map(str, command)), env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    result = subprocess.run(
+        list(map(str, command)),
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
     if result.returncode != 0:
         sys.exit(result.stdout)
-    sys.exit(subprocess.run([str(work / "testbench")]).returncode)
+    sys.exit(subprocess.run([str(work / "testbench")], check=False).returncode)
 
 
 if __name__ == "__main__":

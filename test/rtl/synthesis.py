@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Lets yosys read every block of the RTL and prints its cells: synthesis.py --build DIR [BLOCK...].
 
-Blocks are read one by one (their parameters at a small shape, 2x8x4, unless --shape says otherwise), the top with all of
-them as black boxes. A construct that is not synthesizable, a latch or an undriven wire in a process fails the test.
+Blocks are read one by one (their parameters at a small shape, 2x8x4, unless --shape says otherwise), the top with all
+of them as black boxes. A construct that is not synthesizable, a latch or an undriven wire in a process fails the test.
 """
 
 import argparse
@@ -20,22 +20,38 @@ ISA = ROOT / "backends" / "systolic" / "isa"
 
 def read(block: str, package: Path, shape: list[int]) -> str:
     text = (RTL / f"{block}.sv").read_text()
-    header = text[text.index(f"module {block}"):text.index(");")]
-    values = {name: value for name, value in zip("PKC", shape) if re.search(rf"parameter int unsigned {name} =", header)}
+    header = text[text.index(f"module {block}") : text.index(");")]
+    values = {
+        name: value for name, value in zip("PKC", shape) if re.search(rf"parameter int unsigned {name} =", header)
+    }
     parameters = " ".join(f"-chparam {name} {value}" for name, value in values.items())
     others = [path for path in sorted(RTL.glob("*.sv")) if path.stem not in (block, "tilewright_float_pkg")]
     lines = [f"read_verilog -sv -I{RTL} {package} {RTL / 'tilewright_float_pkg.sv'} {RTL / (block + '.sv')}"]
     if block == "accelerator":  # the interfaces of the others, without their insides
         stubs = package.with_name("interfaces.sv")
-        stubs.write_text("".join(re.search(r"^module .*?^\);", path.read_text(), re.MULTILINE | re.DOTALL)[0] + "\nendmodule\n"
-                                 for path in others))
+        stubs.write_text(
+            "".join(
+                re.search(r"^module .*?^\);", path.read_text(), re.MULTILINE | re.DOTALL)[0] + "\nendmodule\n"
+                for path in others
+            )
+        )
         lines.insert(0, f"read_verilog -sv -lib {package} {stubs}")
         lines[1] = f"read_verilog -sv {RTL / 'accelerator.sv'}"
     lines += [f"hierarchy -check -top {block} {parameters}", "proc", "select -assert-none t:$dlatch", "stat"]
-    result = subprocess.run(["yosys", "-p", "; ".join(lines)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    result = subprocess.run(
+        ["yosys", "-p", "; ".join(lines)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
     if result.returncode != 0:
         sys.exit(f"{block}: yosys does not read it\n" + "\n".join(result.stdout.splitlines()[-8:]))
     return result.stdout
+
+
+def count(statistics: str, pattern: str) -> int:
+    return sum(int(number) for number in re.findall(rf"^\s+{pattern}\s+(\d+)", statistics, re.MULTILINE))
 
 
 def main() -> None:
@@ -46,20 +62,22 @@ def main() -> None:
     options = parser.parse_args()
     options.build.mkdir(parents=True, exist_ok=True)
     package = options.build / "tilewright_isa_pkg.sv"
-    subprocess.run([sys.executable, str(ISA / "generate_isa.py"), str(ISA / "descriptors.toml"), "--sv", str(package)], check=True)
+    subprocess.run(
+        [sys.executable, str(ISA / "generate_isa.py"), str(ISA / "descriptors.toml"), "--sv", str(package)], check=True
+    )
     shape = [int(size) for size in options.shape.split("x")]
     blocks = options.blocks or [path.stem for path in sorted(RTL.glob("*.sv")) if path.stem != "tilewright_float_pkg"]
     print(f"{'block':24} {'cells':>8} {'multipliers':>12} {'registers':>10} {'memories':>9} {'s':>6}")
     for block in blocks:
         begin = time.monotonic()
         log = read(block, package, shape)
-        log = log[log.rindex("Number of wires"):]
-
-        def count(pattern: str) -> int:
-            return sum(int(number) for number in re.findall(rf"^\s+{pattern}\s+(\d+)", log, re.MULTILINE))
-
-        print(f"{block:24} {count('Number of cells:'):8} {count(re.escape('$mul')):12} "
-              f"{count(re.escape('$') + r'a?s?dffe?'):10} {count('Number of memories:'):9} {time.monotonic() - begin:6.1f}", flush=True)
+        statistics = log[log.rindex("Number of wires") :]
+        cells = count(statistics, "Number of cells:")
+        multipliers = count(statistics, re.escape("$mul"))
+        registers = count(statistics, re.escape("$") + "a?s?dffe?")
+        memories = count(statistics, "Number of memories:")
+        seconds = time.monotonic() - begin
+        print(f"{block:24} {cells:8} {multipliers:12} {registers:10} {memories:9} {seconds:6.1f}", flush=True)
 
 
 if __name__ == "__main__":
