@@ -39,7 +39,8 @@ static void addOptions(CLI::App &app, CompileOptions &options) {
       ->capture_default_str();
   app.add_option("--batch", options.batch, "samples per pass where the model leaves the first size open");
   app.add_option("--input-shape", options.inputShapes,
-                 "NAME:1x3x224x224; several shapes for an input give a package with several specialisations");
+                 "NAME:1x3x224x224; several shapes for an input give a package with several specialisations")
+      ->allow_extra_args(false);
   app.add_option("--emit", options.emit,
                  "package, or a form on the way: onnx, tile, target (descriptors or linalg), llvm, asm, quantized (an "
                  "ONNX file)")

@@ -69,7 +69,7 @@ static void writeReport(const Report &report, const std::string &path) {
   writeFile(path, suffix == ".json" ? report.toJson() : report.toCsv());
 }
 
-static void runPackage(const Arguments &arguments, RunOptions options) {
+static void runPackage(const Arguments &arguments, const RunOptions &options) {
   std::shared_ptr<Model> model = Model::load(arguments.package);
   if (arguments.list)
     return listTensors(*model);
@@ -101,7 +101,7 @@ static int run(int argc, char **argv) {
   Arguments arguments;
   RunOptions options;
   app.add_option("PACKAGE.twp", arguments.package, "made by compile-model")->required();
-  app.add_option("--input", arguments.inputs, "NAME:FILE.npy, once for each input");
+  app.add_option("--input", arguments.inputs, "NAME:FILE.npy, once for each input")->allow_extra_args(false);
   app.add_option("--random-inputs", arguments.seed, "made-up inputs from this seed");
   app.add_option("--output-dir", arguments.outputDir, "one .npy per output goes there, named after it");
   app.add_option("--executor", arguments.executor,

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "backends/onnx/ModelExporter.h"
-#include "backends/cuda/CudaTarget.h"
-#include "backends/systolic/SystolicTarget.h"
 #include "backends/cpu/Passes.h"
+#include "backends/cuda/CudaTarget.h"
+#include "backends/onnx/ModelExporter.h"
 #include "backends/systolic/Passes.h"
+#include "backends/systolic/SystolicTarget.h"
 #include "dialects/onnx/OnnxDialect.h"
 #include "dialects/systolic/SystolicDialect.h"
 #include "dialects/tile/TileDialect.h"
@@ -27,8 +27,8 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllPasses();
-  registry.insert<tilewright::onnx::OnnxDialect, tilewright::tile::TileDialect,
-                  tilewright::systolic::SystolicDialect>();
+  registry
+      .insert<tilewright::onnx::OnnxDialect, tilewright::tile::TileDialect, tilewright::systolic::SystolicDialect>();
   tilewright::registerTilewrightPasses();
   tilewright::registerOnnxPipeline();
   tilewright::registerExportOnnxPass();
