@@ -34,8 +34,8 @@ void CompileOptions::validate() const {
         "--calibration=random:SEED makes up data and marks the package \"uncalibrated\"");
   if (quantize == "none" && !calibration.empty())
     throw Error("--calibration is given, but nothing is to be quantized: add --quantize=int8");
-  if (allTensors && emit != "quantized")
-    throw Error("--all-tensors belongs to --emit=quantized");
+  if (allTensors && (target != "systolic" || (emit != "quantized" && emit != "package")))
+    throw Error("--all-tensors belongs to --target=systolic and to --emit=quantized or package");
   if (target == "cpu" && emit == "tile")
     throw Error("--emit=tile: the tile dialect describes layers for the array; use --target=systolic");
   if (target == "cpu" && quantize == "int8")

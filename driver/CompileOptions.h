@@ -26,7 +26,7 @@ struct CompileOptions {
   std::optional<int64_t> batch;
   std::vector<std::string> inputShapes; ///< NAME:1x3x224x224; several for one input: several specialisations
   std::string emit = "package";         ///< package | onnx | tile | target | llvm | asm | quantized
-  bool allTensors = false;              ///< quantized: every 8-bit tensor becomes an output
+  bool allTensors = false;              ///< every layer's 8-bit result becomes an output
   bool explain = false;
   /// Called with a line for each stage.
   std::function<void(const std::string &)> progress;

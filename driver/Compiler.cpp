@@ -4,6 +4,7 @@
 
 #include "backends/cpu/CpuBackend.h"
 #include "backends/cpu/Passes.h"
+#include "backends/onnx/ModelExporter.h"
 #include "backends/systolic/ProgramTranslation.h"
 #include "backends/systolic/SystolicTarget.h"
 #include "common/Error.h"
@@ -52,6 +53,8 @@ public:
       formLayers();
       if (options.emit == "tile")
         return emitModules();
+      if (options.emit == "quantized")
+        return emitQuantized();
       lowerToArray();
       if (options.emit == "target")
         return std::move(result);
@@ -83,6 +86,7 @@ private:
   void quantize();
   CompileResult emitModules();
   void formLayers();
+  CompileResult emitQuantized();
   void requireLayersFit(const Specialisation &specialisation) const;
   void lowerToArray();
   void chooseHostWork();
@@ -162,6 +166,21 @@ CompileResult Compilation::emitModules() {
   return std::move(result);
 }
 
+/// The network as the array computes it, in operators that any runtime takes.
+CompileResult Compilation::emitQuantized() {
+  if (specialisations.size() != 1)
+    throw Error("--emit=quantized: an ONNX file holds one specialisation; give each input one --input-shape");
+  stage("write the quantized network");
+  if (!specialisations.front()
+           .main.walk([](tile::TileRootInterface) { return WalkResult::interrupt(); })
+           .wasInterrupted())
+    throw Error("--emit=quantized: no layer of " + model->name() +
+                " is quantized; for a float model add --quantize=int8 --calibration=...");
+  result.emitted = exportOnnx(*specialisations.front().module);
+  stageDone();
+  return std::move(result);
+}
+
 /// A model always runs, if need be on the host alone; but an array too small for every layer is a mistake in its
 /// configuration.
 void Compilation::requireLayersFit(const Specialisation &specialisation) const {
@@ -182,7 +201,7 @@ void Compilation::formLayers() {
   stage("form layers and tiles for " + array->name);
   for (Specialisation &specialisation : specialisations) {
     PassManager passes(&context);
-    buildTilePipeline(passes, options.config);
+    buildTilePipeline(passes, options.config, options.allTensors);
     diagnostics.raiseIf(failed(passes.run(*specialisation.module)), "forming layers");
     requireLayersFit(specialisation);
     if (options.explain)
@@ -318,7 +337,7 @@ void Compilation::declareModel() {
   Signature signature = declaredSignature(context, model, specialisations[0].main);
   tables.inputs = std::move(signature.inputs);
   tables.outputs = std::move(signature.outputs);
-  if (options.batch && signature.batch.obstacle.empty())
+  if (options.batch && signature.batch.obstacle.empty() && !options.allTensors)
     for (auto &plan : tables.plans) {
       plan->batch = static_cast<uint64_t>(*options.batch);
       plan->batched_inputs.assign(signature.batch.inputs.begin(), signature.batch.inputs.end());

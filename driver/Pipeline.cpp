@@ -11,12 +11,14 @@ using namespace mlir;
 
 namespace tilewright {
 
-void buildTilePipeline(OpPassManager &manager, const std::string &config) {
+void buildTilePipeline(OpPassManager &manager, const std::string &config, bool exposeTensors) {
   std::string target = "systolic:" + config;
   OpPassManager &function = manager.nest<func::FuncOp>();
   function.addPass(createQuantizedToQdqPass());
   function.addPass(createFormLayersPass({target}));
   function.addPass(createFuseLayersPass({target}));
+  if (exposeTensors)
+    function.addPass(createExposeTensorsPass());
   function.addPass(createPartitionPass({target}));
   function.addPass(createChooseTilesPass({target}));
   function.addPass(createPlaceBuffersPass({target}));

@@ -10,8 +10,8 @@
 namespace tilewright {
 
 /// A quantized network → layers with tiles and places for the array `config` (a name in configs/ or a file); what the
-/// array does not take stays in the onnx dialect.
-void buildTilePipeline(mlir::OpPassManager &manager, const std::string &config);
+/// array does not take stays in the onnx dialect. With `exposeTensors`, every layer's result becomes an output.
+void buildTilePipeline(mlir::OpPassManager &manager, const std::string &config, bool exposeTensors = false);
 
 /// Decided layers → programs of descriptors.
 void buildSystolicPipeline(mlir::OpPassManager &manager, const std::string &config);

@@ -101,6 +101,9 @@ Signature declaredSignature(MLIRContext &context, std::shared_ptr<const MappedFi
     signature.outputs.push_back(
         declare(resultName(main, index),
                 inferred && isa<RankedTensorType>(type) ? type : compiled.getResultTypes()[index], {}));
+  // Layers' results that were made outputs come after the model's own.
+  for (unsigned index = main.getNumResults(); index < compiled.getNumResults(); ++index)
+    signature.outputs.push_back(declare(resultName(compiled, index), compiled.getResultTypes()[index], {}));
   if (inferred)
     signature.batch = analyseBatch(main);
   else

@@ -144,6 +144,14 @@ def FuseLayersPass : TilePass<"fuse-layers"> {
   let options = [Option<"target", "target", "std::string", "\"systolic\"", "target, NAME[:CONFIG]">];
 }
 
+def ExposeTensorsPass : TilePass<"expose-tensors"> {
+  let summary = "make every 8-bit tensor an output";
+  let description = [{
+    The result of each layer becomes the output `<layer>:8bit`, a tensor [N, C, H, W] as the layer's map, and each tensor
+    that enters the device from the host `<tensor>:8bit`. For `--all-tensors`.
+  }];
+}
+
 def PartitionPass : TilePass<"partition"> {
   let summary = "orders host operators and layers into stages and says why each host operator is one";
   let description = [{

@@ -71,13 +71,12 @@ Formed layers::formAdd(LayerFormer &former, const LayerPattern &pattern) {
   if (clamps.slopes)
     return refuse("an addition with slopes for negative sums");
 
-  // One float32 operation each, in this order: docs/accelerator.md, step 4.
+  // One float32 operation each, in this order, the sum of products fused: docs/accelerator.md, step 4.
   float outScale = pattern.quant.scaleValue();
   float ra = operands[0]->scale() / outScale, rb = operands[1]->scale() / outScale;
-  float a = ra * static_cast<float>(operands[0]->quant.getZeroPoint());
-  float b = rb * static_cast<float>(operands[1]->quant.getZeroPoint());
-  float sum = a + b;
-  float fix = static_cast<float>(pattern.quant.getZeroPoint()) - sum;
+  float a = static_cast<float>(operands[0]->quant.getZeroPoint());
+  float b = static_cast<float>(operands[1]->quant.getZeroPoint());
+  float fix = static_cast<float>(pattern.quant.getZeroPoint()) - std::fma(ra, a, rb * b);
   if (!std::isfinite(ra) || !std::isfinite(rb) || !std::isfinite(fix))
     return refuse("scales that are not finite");
 

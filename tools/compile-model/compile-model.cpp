@@ -45,7 +45,7 @@ static void addOptions(CLI::App &app, CompileOptions &options) {
                  "package, or a form on the way: onnx, tile, target (descriptors or linalg), llvm, asm, quantized (an "
                  "ONNX file)")
       ->capture_default_str();
-  app.add_flag("--all-tensors", options.allTensors, "with --emit=quantized: every 8-bit tensor becomes an output");
+  app.add_flag("--all-tensors", options.allTensors, "every layer's 8-bit result becomes an output, LAYER:8bit");
   app.add_flag("--explain", options.explain,
                "say for each layer where it runs, its tile and predicted cycles, and why something stays on the CPU");
 }
