@@ -10,14 +10,15 @@ namespace tilewright {
 
 /// How a tensor's range is chosen from the values it had.
 struct RangeMethod {
-  /// 100: the smallest and the largest value. Otherwise what is left when (100 − percentile) % are cut off at either end.
+  /// 100: the smallest and the largest value. Otherwise what is left when (100 − percentile) % are cut off at either
+  /// end.
   double percentile = 100;
   /// "min-max" or "percentile:99.99". Throws Error.
   static RangeMethod parse(const std::string &text);
 };
 
-/// Runs the float network `main` (static shapes, prepared for insert-qdq) on all samples. The table has each tensor that
-/// insert-qdq will ask for. Throws Error for values that are not finite.
+/// Runs the float network `main` (static shapes, prepared for insert-qdq) on all samples. The table has each tensor
+/// that insert-qdq will ask for. Throws Error for values that are not finite.
 RangeTable calibrate(mlir::func::FuncOp main, const CalibrationData &data, const RangeMethod &method);
 
 /// How close a quantized tensor is to the float one on the samples.

@@ -10,17 +10,19 @@
 
 namespace tilewright {
 
-/// What --calibration gives. An .npz (or a folder of them) has an array for each model input, named after it; a model of
-/// one input also takes .npy files. An array's first axis is the samples: either the model's batch, or one more axis.
-/// "random:SEED" makes data up.
+/// What --calibration gives. An .npz (or a folder of them) has an array for each model input, named after it; a model
+/// of one input also takes .npy files. An array's first axis is the samples: either the model's batch, or one more
+/// axis. "random:SEED" makes data up.
 class CalibrationData {
 public:
   /// Reads everything. Throws Error naming the file that is wrong.
   explicit CalibrationData(const std::string &source);
 
   bool isRandom() const { return random; }
-  /// The shapes to import the model for, so that a sample fits: those of the arrays, one sample at a time. `declared` is
-  /// @main as imported, before anything else. Random data take `preferred`. Throws Error where the model cannot take them.
+  /// The shapes to import the model for, so that a sample fits: those of the arrays, one sample at a time. `declared`
+  /// is
+  /// @main as imported, before anything else. Random data take `preferred`. Throws Error where the model cannot take
+  /// them.
   InputShapeMap sampleShapes(mlir::func::FuncOp declared, const InputShapeMap &preferred) const;
   /// Number of samples for the inputs of `main`, which has static shapes.
   size_t count(mlir::func::FuncOp main) const;

@@ -17,7 +17,8 @@ struct QuantizationResult {
   std::vector<LayerAccuracy> accuracy;
 };
 
-/// Calibrates `model` once, as `options` say, and quantizes every specialisation with the same parameters. Throws Error.
+/// Calibrates `model` once, as `options` say, and quantizes every specialisation with the same parameters. Throws
+/// Error.
 QuantizationResult quantizeModel(mlir::MLIRContext &context, std::shared_ptr<const MappedFile> model,
                                  const CompileOptions &options, llvm::MutableArrayRef<Specialisation> specialisations,
                                  const DiagnosticCollector &diagnostics);

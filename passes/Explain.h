@@ -9,8 +9,9 @@
 
 namespace tilewright {
 
-/// One line per layer: unit, tile, where its maps live, predicted cycles, what bounds it; then what stays on the host and
-/// why. For a function that has gone through place-buffers (earlier: what is known by then). All figures are modelled.
+/// One line per layer: unit, tile, where its maps live, predicted cycles, what bounds it; then what stays on the host
+/// and why. For a function that has gone through place-buffers (earlier: what is known by then). All figures are
+/// modelled.
 std::string explain(mlir::func::FuncOp function, const TargetDescription &target);
 
 } // namespace tilewright

@@ -196,7 +196,8 @@ private:
         onnx::createConstant<float>(builder, node.getLoc(), RankedTensorType::get({channels}, floatType), offset);
     NamedAttribute attributes[] = {builder.getNamedAttr("kernel_shape", builder.getI64ArrayAttr({1, 1})),
                                    builder.getNamedAttr("group", builder.getI64IntegerAttr(channels))};
-    auto conv = onnx::createNode(builder, node.getLoc(), "Conv", newestVersion("Conv"), {x, weights, bias}, x.getType(), attributes);
+    auto conv = onnx::createNode(builder, node.getLoc(), "Conv", newestVersion("Conv"), {x, weights, bias}, x.getType(),
+                                 attributes);
     if (Attribute names = node->getAttr(onnx::kOutputNamesAttr))
       conv->setAttr(onnx::kOutputNamesAttr, names);
     node.getOutputs()[0].replaceAllUsesWith(conv.getOutputs()[0]);

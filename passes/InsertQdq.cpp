@@ -125,8 +125,8 @@ private:
     std::vector<T> zeros(channels, 0);
     Value scale = onnx::createConstant<float>(builder, loc, scaleType, scales);
     Value zero = onnx::createConstant<T>(builder, loc, zeroType, zeros);
-    auto node = onnx::createNode(builder, loc, "DequantizeLinear", newestVersion("DequantizeLinear"), {value, scale, zero},
-                                 type.clone(builder.getF32Type()),
+    auto node = onnx::createNode(builder, loc, "DequantizeLinear", newestVersion("DequantizeLinear"),
+                                 {value, scale, zero}, type.clone(builder.getF32Type()),
                                  builder.getNamedAttr("axis", builder.getI64IntegerAttr(axis)));
     return node.getOutputs()[0];
   }
@@ -184,10 +184,11 @@ private:
                                               ArrayRef<float>(chosen.scale));
     char byte = static_cast<char>(chosen.zeroPoint);
     Value zero = onnx::createConstant<char>(builder, loc, RankedTensorType::get({}, element), ArrayRef<char>(byte));
-    auto quantize = onnx::createNode(builder, loc, "QuantizeLinear", newestVersion("QuantizeLinear"), {tensor, scale, zero},
-                                     type.clone(element), {}, StringRef(quantizedName));
-    auto dequantize = onnx::createNode(builder, locate("DequantizeLinear"), "DequantizeLinear", newestVersion("DequantizeLinear"),
-                                       {quantize.getOutputs()[0], scale, zero}, type, {}, StringRef(realName));
+    auto quantize = onnx::createNode(builder, loc, "QuantizeLinear", newestVersion("QuantizeLinear"),
+                                     {tensor, scale, zero}, type.clone(element), {}, StringRef(quantizedName));
+    auto dequantize =
+        onnx::createNode(builder, locate("DequantizeLinear"), "DequantizeLinear", newestVersion("DequantizeLinear"),
+                         {quantize.getOutputs()[0], scale, zero}, type, {}, StringRef(realName));
     return {quantize.getOutputs()[0], dequantize.getOutputs()[0]};
   }
 

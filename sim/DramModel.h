@@ -90,7 +90,8 @@ private:
     bool error;
   };
 
-  /// Bursts in flight each way: 16 of 256 bytes cover latency times rate; more would only queue loads behind prefetched weights.
+  /// Bursts in flight each way: 16 of 256 bytes cover latency times rate; more would only queue loads behind prefetched
+  /// weights.
   static constexpr size_t maxOutstanding = 16;
 
   bool inside(uint64_t address) const { return address < memoryBytes && memoryBytes - address >= parameters.busBytes; }

@@ -32,8 +32,8 @@ std::unique_ptr<Executor> makeRtlExecutor(RtlOptions options = {});
 ///
 /// The command run is `build_simulator.py --pixels P --channels K --reduction C --scratchpad-bytes B
 /// --weight-ring-bytes B
-/// --table-slots N --bus-bytes B [--trace] [--define NAME]...`; it builds unless the cache has the object for these and the RTL's
-/// sources, holding a lock, and prints the object's path as its only line on stdout.
+/// --table-slots N --bus-bytes B [--trace] [--define NAME]...`; it builds unless the cache has the object for these and
+/// the RTL's sources, holding a lock, and prints the object's path as its only line on stdout.
 std::string buildSimulator(const ArrayConfig &config, const RtlOptions &options = {});
 
 } // namespace tilewright::sim

@@ -10,9 +10,9 @@
  * without elements may have any pointer. Outputs and scratch must not overlap each other or an input; two inputs may.
  * The scratch arena (HostKernel::scratchBytes, the last pointer; may be null when that is 0) needs no initial value.
  *
- * Threads: `parallel_for` runs body(arg, begin, end) over disjoint ranges that cover [0, count) and returns when all are
- * done. Kernels never call it from inside a body. Ranges are cheap when they are few: two to four per thread is best.
- * A body may use up to 2 MiB of stack.
+ * Threads: `parallel_for` runs body(arg, begin, end) over disjoint ranges that cover [0, count) and returns when all
+ * are done. Kernels never call it from inside a body. Ranges are cheap when they are few: two to four per thread is
+ * best. A body may use up to 2 MiB of stack.
  *
  *===------------------------------------------------------------------------===*/
 

@@ -81,7 +81,8 @@ TEST(CycleModel, DenseConvolutionsRunAtPeak) {
   RunResult result = model(config, convolutions(4));
   uint64_t ideal = 4ull * 56 * 56 * 64 * 576 / 256;
   EXPECT_EQ(result.steps(), ideal);
-  // The load of the map comes first and holds up the first weights; after that only headers (3 cycles a block) are lost.
+  // The load of the map comes first and holds up the first weights; after that only headers (3 cycles a block) are
+  // lost.
   uint64_t load = uint64_t(56 * 56 * 4 / 0.9);
   EXPECT_NEAR(double(result.cycles - ideal), double(load + 4 * 4 * 3), 1000);
   EXPECT_GE(result.lost()[TilewrightCauseWaitLoad], load - 200);
