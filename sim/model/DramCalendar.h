@@ -26,19 +26,16 @@ public:
   /// `interval`: cycles per beat, refusals included.
   DramCalendar(double interval, Time latency) : interval(interval), latency(latency), booked(window) {}
 
-  /// True if a read may be requested in `now`; otherwise retryAt() says when. One address per cycle.
-  bool mayRead(Time now) {
-    while (!outstanding.empty() && outstanding.front() <= now)
-      outstanding.pop_front();
-    return outstanding.size() <= maxOutstanding && now >= nextAddress;
-  }
-  Time retryAt(Time now) const {
-    return std::max(outstanding.size() <= maxOutstanding ? now + 1 : outstanding.front(), nextAddress);
+  /// When a read wanted in `time` may be requested: one address per cycle, and so many bursts in flight.
+  Time readyAt(Time time) const {
+    if (outstanding.size() > maxOutstanding)
+      time = std::max(time, outstanding[outstanding.size() - maxOutstanding - 1]);
+    return std::max(time, nextAddress);
   }
 
   /// A read of `beats` beats whose address is accepted in `now`: when its first and last beat are offered.
   std::pair<Time, Time> read(Time now, int64_t beats) {
-    nextAddress = now + 1;
+    nextAddress = now; // the request was a cycle ago
     bool shared = now < writesUntil; // reads and writes take turns
     Time first = 0, last = 0;
     if (outstanding.size() >= maxOutstanding)
@@ -53,6 +50,8 @@ public:
     }
     nextRead = slot;
     outstanding.push_back(last);
+    if (outstanding.size() > maxOutstanding + 1)
+      outstanding.pop_front();
     return {first, last};
   }
 
@@ -85,7 +84,7 @@ private:
   std::vector<uint64_t> booked; ///< slot + 1 of what was booked there last
   uint64_t nextRead = 0, nextWrite = 0;
   Time nextAddress = 0, writesUntil = 0;
-  std::deque<Time> outstanding;
+  std::deque<Time> outstanding; ///< last beats of the latest bursts
 };
 
 } // namespace tilewright::sim::model

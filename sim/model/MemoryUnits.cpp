@@ -53,7 +53,7 @@ Time FetchUnit::burstTime() const {
     at = std::max(request, collected);
   if (at == never || (lastOne && collected != never && at > collected))
     return never;
-  return machine.dram.mayRead(at) ? at : std::max(at, machine.dram.retryAt(at));
+  return machine.dram.readyAt(at);
 }
 
 Time FetchUnit::dealTime() const {
@@ -105,10 +105,6 @@ void FetchUnit::act(Time now) {
     machine.queues[queueOf(opcode(descriptor))].push_back({uint32_t(index - 1), deal + Machine::queueLatency});
     return;
   }
-  if (!machine.dram.mayRead(now)) {
-    request = machine.dram.retryAt(now);
-    return;
-  }
   int64_t words = burstWords(address, 16);
   auto [first, last] = machine.dram.read(now + requestToAddress, beats(machine, address, words));
   machine.result.dramBytes[TilewrightDramFetch] += uint64_t(beats(machine, address, words) * machine.config.busBytes);
@@ -135,37 +131,39 @@ Time LoadUnit::next() {
       now = std::max(now, writing.back());
     return now;
   }
-  // Room in the buffer.
+  // Room in the buffer: words leave one by one.
   Time now = ask;
-  int64_t inBuffer = buffered;
-  for (const auto &[time, words] : leaving) {
-    if (inBuffer + 16 <= 256)
+  int64_t mustLeave = buffered + nextBurst().words - 256;
+  for (const Leaving &burst : leaving) {
+    if (mustLeave <= 0)
       break;
-    now = std::max(now, time);
-    inBuffer -= words;
+    now = std::max(now, burst.begin + Time(double(burst.end - burst.begin) * double(std::min(mustLeave, burst.words)) /
+                                           double(burst.words)));
+    mustLeave -= burst.words;
   }
-  return machine.dram.mayRead(now) ? now : std::max(now, machine.dram.retryAt(now));
+  return machine.dram.readyAt(now);
+}
+
+LoadUnit::Burst LoadUnit::nextBurst() const {
+  bool planar = job.mode == LoadMode::Planar;
+  int64_t streamBytes = job.mode == LoadMode::Words ? 16 * job.width : job.width;
+  int64_t rowAddress = job.dramAddress + sample * job.dramSampleStride + row * job.dramRowStride +
+                       (planar ? stream : plane) * job.dramPlaneStride;
+  int64_t begin = rowAddress / 16, end = (rowAddress + streamBytes - 1) / 16 + 1; // words
+  return {begin + offset, burstWords(uint64_t(begin + offset) * 16, end - begin - offset), end - begin};
 }
 
 void LoadUnit::act(Time now) {
   if (!asking)
     return takeJob(now);
-  while (!leaving.empty() && leaving.front().first <= now) {
-    buffered -= leaving.front().second;
+  while (!leaving.empty() && leaving.front().end <= now) {
+    buffered -= leaving.front().words;
     leaving.pop_front();
-  }
-  if (!machine.dram.mayRead(now)) {
-    ask = machine.dram.retryAt(now);
-    return;
   }
   bool planar = job.mode == LoadMode::Planar;
   int64_t streams = planar ? job.planes : 1;
-  int64_t streamBytes = job.mode == LoadMode::Words ? 16 * job.width : job.width;
-  int64_t rowAddress = job.dramAddress + sample * job.dramSampleStride + row * job.dramRowStride +
-                       (planar ? stream : plane) * job.dramPlaneStride;
-  int64_t begin = rowAddress / 16, end = (rowAddress + streamBytes - 1) / 16 + 1; // words
-  int64_t words = burstWords(uint64_t(begin + offset) * 16, end - begin - offset);
-  uint64_t address = uint64_t(begin + offset) * 16;
+  auto [word, words, rowWords] = nextBurst();
+  uint64_t address = uint64_t(word) * 16;
   int64_t busBeats = beats(machine, address, words);
   auto [first, last] = machine.dram.read(now + requestToAddress, busBeats);
   machine.result.dramBytes[TilewrightDramLoad] += uint64_t(busBeats * machine.config.busBytes);
@@ -173,11 +171,11 @@ void LoadUnit::act(Time now) {
   rowData = std::max(rowData, last);
   Time out = planar ? std::max(writeFree, rowData + 2) : std::max(writeFree, first + 2);
   writeFree = std::max(out + Time(words), last + 2);
-  leaving.push_back({writeFree, words});
+  leaving.push_back({out, writeFree, words});
   buffered += words;
   ask = now + 1;
   offset += words;
-  if (offset < end - begin)
+  if (offset < rowWords)
     return;
   offset = 0;
   if (planar && ++stream < streams)
@@ -246,7 +244,7 @@ Time WeightsUnit::next() {
   if (room == never)
     return never;
   Time now = std::max(ask, room);
-  return machine.dram.mayRead(now) ? now : std::max(now, machine.dram.retryAt(now));
+  return machine.dram.readyAt(now);
 }
 
 void WeightsUnit::act(Time now) {
@@ -268,10 +266,6 @@ void WeightsUnit::act(Time now) {
   while (!machine.frees.empty() && machine.frees.front().time <= now) {
     machine.freedWords = machine.frees.front().words;
     machine.frees.pop_front();
-  }
-  if (!machine.dram.mayRead(now)) {
-    ask = machine.dram.retryAt(now);
-    return;
   }
   int64_t words = burst, busBeats = beats(machine, address, words);
   auto [first, last] = machine.dram.read(now + requestToAddress, busBeats);

@@ -50,8 +50,17 @@ private:
   int64_t sample = 0, plane = 0, row = 0, stream = 0, offset = 0; ///< next burst: byte within the row (of a plane)
   Time lastTake = 0, ask = 0, started = 0, rowData = 0, writeFree = 0;
   int64_t buffered = 0;
-  std::deque<std::pair<Time, int64_t>> leaving; ///< words leave the buffer
-  std::deque<Time> writing;                     ///< jobs taken whose last word is not written
+  /// The next burst of the job: its first word in DRAM and its length.
+  struct Burst {
+    int64_t word, words, rowWords;
+  };
+  Burst nextBurst() const;
+  struct Leaving {
+    Time begin, end; ///< a burst's words leave the buffer evenly in between
+    int64_t words;
+  };
+  std::deque<Leaving> leaving;
+  std::deque<Time> writing; ///< jobs taken whose last word is not written
   bool planarBuffer = false;
 };
 
