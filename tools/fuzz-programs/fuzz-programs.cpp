@@ -28,9 +28,10 @@ struct Fuzz {
   uint64_t cycles = 0, modelCyclesTotal = 0, modelledPrograms = 0;
   double worstModelError = 0;
 
+  double modelError() const { return double(modelCyclesTotal) / double(cycles) - 1; }
   void printModelError() const {
-    std::printf("cycle model: %+.2f %% of the RTL's cycles in sum, at most %.2f %% in a program\n",
-                100 * (double(modelCyclesTotal) / double(cycles) - 1), 100 * worstModelError);
+    std::printf("cycle model: %+.2f %% of the RTL's cycles in sum, at most %.2f %% in a program\n", 100 * modelError(),
+                100 * worstModelError);
   }
 
   /// Empty if golden and RTL write the same.
@@ -69,6 +70,7 @@ int main(int argc, char **argv) {
   uint64_t seed = 1;
   int count = 100, jobs = 24;
   bool small = false, noRtl = false, print = false, keepGoing = false, requirePaths = false, expectFailure = false;
+  double modelWithin = 100;
   std::vector<std::string> defines;
   app.add_option("--config", configName, "array configuration: a name from configs/ or a file")->capture_default_str();
   app.add_option("--seed", seed, "first seed; programs are made from seed, seed + 1, ...")->capture_default_str();
@@ -80,6 +82,7 @@ int main(int argc, char **argv) {
   app.add_flag("--no-rtl", noRtl, "golden only: checks that the programs are legal");
   app.add_flag("--print", print, "print each program");
   app.add_flag("--keep-going", keepGoing, "go on after a failing program");
+  app.add_option("--model-within", modelWithin, "fail if the cycle model's sum is off by more than so many percent");
   app.add_flag("--require-paths", requirePaths, "fail if a path that programs can take was never taken");
   app.add_flag("--expect-failure", expectFailure, "succeed if a program fails (planted faults)");
   CLI11_PARSE(app, argc, argv);
@@ -136,8 +139,10 @@ int main(int argc, char **argv) {
           std::printf("never taken: %s\n", path.c_str());
           ++failed;
         }
-    if (fuzz.modelledPrograms)
+    if (fuzz.modelledPrograms) {
       fuzz.printModelError();
+      failed += std::abs(fuzz.modelError()) > modelWithin / 100;
+    }
     return bool(failed) == expectFailure ? 0 : 1;
   } catch (const Error &error) {
     std::fprintf(stderr, "fuzz-programs: %s\n", error.what());
