@@ -78,10 +78,16 @@ void memory::legalizeMoves(ArrayRef<Operation *> run, const TargetDescription &t
       continue;
     OpBuilder builder(move);
     if (move.getKind() == MoveKind::Concat) {
+      int64_t offset = 0;
       for (OpOperand &part : move->getOpOperands()) {
+        // A part that begins within a word can be written there, but whoever else reads it expects channel 0 in byte 0.
+        bool aligned = offset % target.channelWord() == 0;
+        offset += cast<RankedTensorType>(part.get().getType()).getDimSize(1);
         Operation *producer = part.get().getDefiningOp();
         bool made = producer && !isa<ToMapOp>(producer) &&
                     !(isa<MoveOp>(producer) && cast<MoveOp>(producer).getKind() == MoveKind::Slice);
+        if (!aligned && (!part.get().hasOneUse() || isa_and_present<MoveOp>(producer)))
+          made = false;
         if (!made || !placed.insert(part.get()).second)
           part.set(copyOf(builder, part.get(), move));
       }
