@@ -34,8 +34,8 @@ void CompileOptions::validate() const {
         "--calibration=random:SEED makes up data and marks the package \"uncalibrated\"");
   if (quantize == "none" && !calibration.empty())
     throw Error("--calibration is given, but nothing is to be quantized: add --quantize=int8");
-  if (allTensors && (target != "systolic" || (emit != "quantized" && emit != "package")))
-    throw Error("--all-tensors belongs to --target=systolic and to --emit=quantized or package");
+  if (allTensors && (target != "systolic" || emit == "onnx"))
+    throw Error("--all-tensors is about layers on the array: it needs --target=systolic and is not in --emit=onnx");
   if (target == "cpu" && emit == "tile")
     throw Error("--emit=tile: the tile dialect describes layers for the array; use --target=systolic");
   if (target == "cpu" && quantize == "int8")

@@ -86,10 +86,9 @@ isa::Window windowOf(const WindowShape &window);
 void addAccesses(std::vector<Access> &accesses, bool write, const Operand &operand, Range samples, Range words,
                  Range rows, Range columns);
 
-/// `samples`, a part of the tile's, as counted in the operand's place: what is staged through DRAM holds only the
-/// tile's.
+/// `samples`, a part of the tile's, as counted in the operand's place: what is staged holds only the tile's.
 inline Range placeSamples(const Operand &operand, Range samples, Range tileSamples) {
-  int64_t origin = operand.dram ? tileSamples.begin : 0;
+  int64_t origin = operand.isStaged ? tileSamples.begin : 0;
   return {samples.begin - origin, samples.end - origin};
 }
 

@@ -37,6 +37,8 @@ struct Operand {
   Place place;
   /// Operands: this layer loads the rows that it needs. Results: it stores its rows once written.
   std::optional<DramPlace> dram;
+  /// The place holds a tile's samples at a time, on their way to or from DRAM; else all of them.
+  bool isStaged = false;
   int producer = -1; ///< operands within a group: the layer of the program that computes the map
 
   explicit operator bool() const { return samples != 0; }
