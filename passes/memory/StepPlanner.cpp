@@ -172,6 +172,9 @@ SmallVector<Candidate> Planner::candidates() const {
     if (int64_t size = ceilDiv(space.height, parts); rows.empty() || rows.back() != size)
       rows.push_back(size);
   bool cutSamples = needsRings();
+  // Where a placement has `dram`, its place counts the tile's own samples; a resident result that leaves holds all.
+  for (size_t i = 0; i < uses.size(); ++i)
+    cutSamples &= !(stores[i] && !streamed[i] && !internals[i]);
   if (cutSamples)
     for (int64_t parts : {2, 4, 8, 16, 64, 1 << 16})
       if (int64_t size = ceilDiv(space.batch, parts); samples.back() != size)
