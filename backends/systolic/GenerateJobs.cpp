@@ -27,6 +27,8 @@ private:
   /// How far a layer has come in the current group and sample tile.
   struct State {
     int64_t rowsDone = 0;
+    /// Groups: rows that are computed at all. Strides may leave out the last rows of a ring that nobody else reads.
+    int64_t rowsWanted = 0;
     /// Rows that have been loaded, by first channel of what was loaded: of the input, of the second operand.
     std::map<int64_t, int64_t> loaded[2];
   };
@@ -157,16 +159,21 @@ void Generator::rowTile(int index, int64_t until, Range samples, bool firstSampl
   const Layer &layer = program.layers[index];
   int64_t begin = state[index].rowsDone;
   int64_t size = layer.tileRows > 0 ? layer.tileRows : until - begin;
-  Tile tile = {samples, {0, layer.out.channels}, {begin, std::min(begin + size, layer.out.height)}};
+  Tile tile = {samples, {0, layer.out.channels}, {begin, std::min(begin + size, state[index].rowsWanted)}};
+  bool isLast = tile.rows.end == state[index].rowsWanted;
   auto need = [&](const Operand &operand, int64_t rows) {
-    if (operand && operand.producer >= groupLayers.begin && operand.producer < index)
-      while (state[operand.producer].rowsDone < rows)
-        rowTile(operand.producer, rows, samples, firstSamples, lastSamples, groupLayers);
+    if (!operand || operand.producer < groupLayers.begin || operand.producer >= index)
+      return;
+    // Producers end first: their weights lie before this layer's in the ring.
+    if (isLast)
+      rows = state[operand.producer].rowsWanted;
+    while (state[operand.producer].rowsDone < rows)
+      rowTile(operand.producer, rows, samples, firstSamples, lastSamples, groupLayers);
   };
   need(layer.in, inputRows(layer, tile.rows).end);
   need(layer.second, tile.rows.end);
   state[index].rowsDone = tile.rows.end;
-  bool first = firstSamples && begin == 0, last = lastSamples && tile.rows.end == layer.out.height;
+  bool first = firstSamples && begin == 0, last = lastSamples && isLast;
   for (int64_t c = 0; c < layer.out.channels; c = tile.channels.end) {
     tile.channels = channelTile(layer, c);
     tileOf(index, tile, {0, layer.out.channels}, first, last);
@@ -177,12 +184,21 @@ void Generator::group(Range layers) {
   const Layer &driver = program.layers[layers.end - 1];
   std::vector<Range> samples = split(driver.out.samples, driver.tileSamples);
   for (const Range &n : samples) {
-    for (int64_t i = layers.begin; i < layers.end; ++i)
+    for (int64_t i = layers.end - 1; i >= layers.begin; --i) {
+      const Operand &out = program.layers[i].out;
       state[i] = {};
+      state[i].rowsWanted = out.dram || out.place.ringRows >= out.height || i == layers.end - 1 ? out.height : 0;
+      for (int64_t j = i + 1; j < layers.end; ++j)
+        for (auto [operand, window] : {std::pair{&program.layers[j].in, program.layers[j].window},
+                                       std::pair{&program.layers[j].second, WindowShape()}})
+          if (*operand && operand->producer == i)
+            state[i].rowsWanted =
+                std::max(state[i].rowsWanted, inputRows(window, out.height, {0, state[j].rowsWanted}).end);
+    }
     // The driver last; whatever else of the group is not read by it (a second result) is completed too.
     for (int64_t i = layers.end - 1; i >= layers.begin; --i)
-      while (state[i].rowsDone < program.layers[i].out.height)
-        rowTile(i, program.layers[i].out.height, n, &n == &samples.front(), &n == &samples.back(), layers);
+      while (state[i].rowsDone < state[i].rowsWanted)
+        rowTile(i, state[i].rowsWanted, n, &n == &samples.front(), &n == &samples.back(), layers);
   }
 }
 

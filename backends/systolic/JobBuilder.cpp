@@ -153,7 +153,8 @@ void JobBuilder::load(int layer, const Operand &operand, const Tile &part, int w
   load.dramRowStride = dram.rowStride;
   load.dramPlaneStride = dram.planeStride;
   load.dramSampleStride = dram.sampleStride;
-  load.out = mapOf(operand, 0, operand.packed ? 0 : words.begin, part.rows.begin);
+  Range samples = placeSamples(operand, part.samples, part.samples);
+  load.out = mapOf(operand, samples.begin, operand.packed ? 0 : words.begin, part.rows.begin);
   load.rowStart = part.rows.begin;
   load.rowCount = part.rows.size();
   load.width = dram.layout == DramLayout::Nhwc ? operand.width * operand.channels : operand.width;
@@ -161,7 +162,7 @@ void JobBuilder::load(int layer, const Operand &operand, const Tile &part, int w
   load.samples = part.samples.size();
   std::vector<Access> accesses;
   addDramAccesses(accesses, false, operand, part.samples, words, part.rows);
-  addAccesses(accesses, true, operand, {0, part.samples.size()}, operand.packed ? Range{0, 1} : words, part.rows,
+  addAccesses(accesses, true, operand, samples, operand.packed ? Range{0, 1} : words, part.rows,
               {0, operand.rowWords()});
   Job &job = append(layer, LoadQueue, load, accesses);
   int64_t elementBytes = dram.layout == DramLayout::Blocked ? 16 : 1;

@@ -321,6 +321,7 @@ void SystolicNet::place() {
       if (streamed.count(map)) {
         int64_t samples = layer.tileSamples ? layer.tileSamples : operand.samples;
         layOut(operand, std::min(streamed[map], operand.height), operand.channels, samples);
+        operand.isStaged = true;
       } else if (isInput && !loaded[map]) {
         loaded[map] = true;
       } else {
@@ -340,6 +341,7 @@ void SystolicNet::place() {
     if (streamed.count(use.out)) {
       int64_t samples = layer.tileSamples ? layer.tileSamples : layer.out.samples;
       layOut(layer.out, std::min(streamed[use.out], layer.out.height), layer.out.channels, samples);
+      layer.out.isStaged = true;
     }
   }
   program.arenaBytes = arena;
