@@ -85,9 +85,12 @@ void LayerWriter::writeLayer(Layer layer) {
                     .Case([&](tile::ReductionOp op) { return reduction(op); })
                     .Case([&](tile::MoveOp op) { return move(op); })
                     .Case([&](tile::ElementwiseOp op) {
+                      // Copies that placement inserts state no quantization.
                       auto type = cast<RankedTensorType>(op.getInput().getType());
-                      return State{graph.name(op.getInput()), type.getElementType(),
-                                   cast<tile::QuantAttr>((*op.getInputQuants())[0])};
+                      tile::QuantAttr quant;
+                      if (auto quants = op->getAttrOfType<ArrayAttr>("input_quants"))
+                        quant = cast<tile::QuantAttr>(quants[0]);
+                      return State{graph.name(op.getInput()), type.getElementType(), quant};
                     })
                     .Default([&](Operation *op) -> State {
                       throw Error("layer '" + layerName + "': " + op->getName().getStringRef().str() +

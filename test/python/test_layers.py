@@ -17,10 +17,6 @@ def check(path, arguments, executor="golden"):
     assert result.ok, str(result)
 
 
-# Known wrong, strictly: a fix has to take the mark away.
-RESIDUAL = pytest.mark.xfail(strict=True, reason="results of residual layers are overwritten before they are read out")
-
-
 @pytest.mark.parametrize(
     "name, arguments",
     [
@@ -36,8 +32,12 @@ RESIDUAL = pytest.mark.xfail(strict=True, reason="results of residual layers are
     ],
     ids=lambda value: value if isinstance(value, str) else " ".join(value[-1:]),
 )
-def test_trained_networks(model, name, arguments, executor):
-    check(model(name), arguments, executor)
+def test_trained_networks(model, name, arguments):
+    check(model(name), arguments)
+
+
+def test_on_rtl(model):
+    check(model("onet"), [*QUANTIZED, "--batch=2"], "rtl")
 
 
 @pytest.mark.parametrize(
