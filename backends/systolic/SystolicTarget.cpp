@@ -255,6 +255,11 @@ bool SystolicTarget::canAppend(TileRootInterface root, Operation *next) const {
 }
 
 bool SystolicTarget::canInterleave(TileRootInterface producer, TileRootInterface consumer) const {
+  // A group keeps its weights in the ring; weights of several terms may need jobs of one brick, which do not.
+  for (TileRootInterface root : {producer, consumer})
+    if (auto weights = root.getWeightsOperand();
+        weights && cast<RankedTensorType>(root->getOperand(*weights).getType()).getElementType().isInteger(16))
+      return false;
   return !isa<MoveOp>(producer.getOperation()) && !isa<MoveOp>(consumer.getOperation());
 }
 
