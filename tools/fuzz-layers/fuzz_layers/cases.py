@@ -1,0 +1,80 @@
+"""Draws whole cases: a graph of one to four layers, its input, the array configuration it runs on."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnx
+
+from fuzz_layers.graph import Graph
+from fuzz_layers.layers import KINDS
+
+SMALL_MEMORIES = 1 / 3  # share of the cases on small memories
+
+
+@dataclass(frozen=True)
+class Case:
+    """`scratchpad_bytes` and `ring_bytes` are None for the configuration's own memories. `exact`: the model has no float
+    operators, so that the reference of the model itself decides; otherwise that of the quantized network emitted."""
+
+    seed: tuple[int, int]
+    model: onnx.ModelProto
+    feed: dict[str, np.ndarray]
+    exact: bool
+    scratchpad_bytes: int | None
+    ring_bytes: int | None
+
+    def configuration(self, base: Path, folder: Path) -> Path:
+        """The configuration file of this case: `base`, with small memories where the case asks for them."""
+        if self.scratchpad_bytes is None:
+            return base
+        lines = []
+        for line in base.read_text().splitlines():
+            key = line.partition("=")[0].strip()
+            if key == "scratchpad_bytes":
+                line = f"scratchpad_bytes = {self.scratchpad_bytes}"
+            elif key == "weight_ring_bytes":
+                line = f"weight_ring_bytes = {self.ring_bytes}"
+            lines.append(line)
+        path = folder / f"{base.stem}-{self.scratchpad_bytes >> 10}k-{self.ring_bytes >> 10}k.toml"
+        path.write_text("\n".join(lines) + "\n")
+        return path
+
+
+def draw(seed: int, index: int) -> Case:
+    """Case `index` of the run with `seed`; the same for ever."""
+    rng = np.random.default_rng([seed, index])
+    while (case := _attempt(rng, (seed, index))) is None:
+        pass
+    return case
+
+
+def _attempt(rng: np.random.Generator, seed: tuple[int, int]) -> Case | None:
+    graph = Graph(rng)
+    dtype = np.int8 if rng.random() < 0.6 else np.uint8
+    if rng.random() < 0.2:
+        shape = (int(rng.integers(1, 41)), int(rng.integers(1, 400)))
+    else:
+        channels = int(rng.choice([1, 3, 4, int(rng.integers(1, 131))], p=[0.08, 0.12, 0.05, 0.75]))
+        samples = int(rng.choice([1, 1, 1, 2, 3]))
+        shape = (samples, channels, int(rng.integers(1, 41)), int(rng.integers(1, 41)))
+    tensor = graph.input(shape, dtype)
+    kinds, weights = list(KINDS), np.array(list(KINDS.values()))
+    for _ in range(int(rng.choice([1, 2, 3, 4], p=[0.4, 0.25, 0.2, 0.15]))):
+        for _ in range(20):
+            kind = kinds[rng.choice(len(kinds), p=weights / weights.sum())]
+            if (out := kind(graph, tensor)) is not None:
+                tensor = out
+                break
+        else:
+            return None
+    small = rng.random() < SMALL_MEMORIES
+    limits = np.iinfo(dtype)
+    return Case(
+        seed,
+        graph.model([tensor]),
+        {graph.inputs[0].name: rng.integers(limits.min, limits.max + 1, shape).astype(dtype)},
+        graph.exact,
+        int(rng.choice([8, 16, 32])) << 10 if small else None,
+        int(rng.choice([4, 8])) << 10 if small else None,
+    )
