@@ -118,8 +118,9 @@ py::tuple compile(const py::object &source, const std::string &name, const py::d
 }
 
 py::tuple run(runtime::Model &model, const std::map<std::string, py::array> &inputs, const std::string &executor,
-              const std::string &wave, int64_t dramBytesPerCycle, const py::object &progress) {
+              const std::string &wave, int64_t dramBytesPerCycle, bool check, const py::object &progress) {
   runtime::RunOptions options;
+  options.check = check;
   options.executor = runtime::parseExecutor(executor);
   options.waveFile = wave;
   options.dramBytesPerCycle = dramBytesPerCycle;
@@ -167,6 +168,13 @@ PYBIND11_MODULE(_core, module) {
       .def("inputs", [](const runtime::Model &model) { return describe(model.inputs()); })
       .def("outputs", [](const runtime::Model &model) { return describe(model.outputs()); })
       .def("specialisations", &runtime::Model::specialisations)
+      .def("programs",
+           [](const runtime::Model &model) {
+             py::list programs;
+             for (const std::vector<uint8_t> &program : model.programs())
+               programs.append(py::bytes(reinterpret_cast<const char *>(program.data()), program.size()));
+             return programs;
+           })
       .def("run", &run);
   module.def("compile", &compile);
   module.attr("__version__") = compilerVersion();

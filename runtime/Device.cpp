@@ -65,6 +65,19 @@ static void charge(ArrayCycles &layer, const sim::JobRecord &job) {
   }
 }
 
+/// Throws Error unless golden writes what `result` wrote. `before` is the memory as it was before that run.
+static void checkAgainstGolden(const ArrayConfig &config, const std::vector<uint8_t> &before, uint64_t programAddress,
+                               sim::Executor &executor, const sim::RunResult &result, sim::RunOptions options) {
+  options.waveFile.clear();
+  std::vector<uint8_t> memory = before;
+  std::unique_ptr<sim::Executor> golden = sim::makeGoldenExecutor();
+  sim::RunResult expected = golden->run(config, memory, programAddress, options);
+  std::string difference =
+      sim::compareWrites(config, before, programAddress, *golden, expected, executor, result, options);
+  if (!difference.empty())
+    throw Error("golden and " + std::string(executor.name()) + " differ: " + difference);
+}
+
 DeviceRun Device::run(std::span<uint8_t> memory, uint64_t programAddress, uint32_t descriptorCount,
                       const std::vector<std::string> &layerNames, const RunOptions &options) {
   if (!options.waveFile.empty() && state->kind != ExecutorKind::Rtl)
@@ -86,8 +99,15 @@ DeviceRun Device::run(std::span<uint8_t> memory, uint64_t programAddress, uint32
 
   state->notice = options.progress;
   state->executor->prepare(config, simOptions);
+  std::vector<uint8_t> before;
+  if (options.check) {
+    before.assign(memory.begin(), memory.end());
+    simOptions.collectWrites = true;
+  }
   auto start = std::chrono::steady_clock::now();
   sim::RunResult result = state->executor->run(config, memory, programAddress, simOptions);
+  if (options.check)
+    checkAgainstGolden(config, before, programAddress, *state->executor, result, simOptions);
   DeviceRun run;
   run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (result.cycles == 0)

@@ -2,6 +2,7 @@
 
 #include "runtime/Model.h"
 
+#include "backends/systolic/isa/Descriptor.h"
 #include "common/Error.h"
 #include "config/ArrayConfig.h"
 #include "runtime/Device.h"
@@ -104,6 +105,26 @@ std::shared_ptr<Model> Model::load(const std::string &path) {
 const std::vector<TensorInfo> &Model::inputs() const { return state->inputs; }
 const std::vector<TensorInfo> &Model::outputs() const { return state->outputs; }
 const std::string &Model::path() const { return state->file->path(); }
+
+std::vector<std::vector<uint8_t>> Model::programs() const {
+  std::vector<std::vector<uint8_t>> programs;
+  for (const package::Plan *plan : *state->tables().plans())
+    for (const package::Step *step : *plan->steps()) {
+      const package::DeviceJob *job = step->action_as_DeviceJob();
+      if (!job || !plan->preload())
+        continue;
+      for (const package::Preload *part : *plan->preload()) {
+        std::span<const std::byte> bytes = state->file->segment(part->segment());
+        uint64_t size = uint64_t(job->descriptor_count()) * isa::descriptorBytes;
+        if (job->program_address() < part->address() || job->program_address() + size > part->address() + bytes.size())
+          continue;
+        const auto *first =
+            reinterpret_cast<const uint8_t *>(bytes.data()) + (job->program_address() - part->address());
+        programs.emplace_back(first, first + size);
+      }
+    }
+  return programs;
+}
 
 std::vector<std::string> Model::specialisations() const {
   std::vector<std::string> lines;

@@ -26,6 +26,8 @@ struct RunOptions {
   std::string waveFile;
   /// Overrides the configuration's DRAM rate; 0 keeps it.
   int64_t dramBytesPerCycle = 0;
+  /// Golden runs beside the chosen executor, and run() throws Error if a word written to scratchpad or DRAM differs.
+  bool check = false;
   /// Called now and then with one line about how far it is.
   std::function<void(const std::string &)> progress;
 };
@@ -47,6 +49,8 @@ public:
   const std::string &path() const;
   /// One line per specialisation: the input shapes it serves.
   std::vector<std::string> specialisations() const;
+  /// The array's programs, all specialisations, each its descriptors as the array fetches them (docs/descriptors.md).
+  std::vector<std::vector<uint8_t>> programs() const;
   /// The shapes a run with arbitrary data may use: those of the first specialisation, one sample for a symbolic batch.
   std::map<std::string, Shape> exampleShapes() const;
 

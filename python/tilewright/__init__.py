@@ -56,6 +56,11 @@ class Model:
         """The input shapes that the package serves, a line each."""
         return self._core.specialisations()
 
+    @property
+    def programs(self) -> list[bytes]:
+        """The array's programs, descriptors as the array fetches them (docs/descriptors.md)."""
+        return self._core.programs()
+
     def run(self, inputs: Mapping[str, np.ndarray], **options) -> dict[str, np.ndarray]:
         """Runs the model; arrays in, arrays out, by name. Options as for `profile`."""
         return self._run(inputs, **options)[0]
@@ -65,6 +70,7 @@ class Model:
 
         executor: "rtl" (Verilator; the cycles that count), "model" (cycles estimated), "golden" (no cycles, fast).
         wave: an .fst file for the signals of the RTL. dram_bytes_per_cycle: overrides the configuration's rate.
+        check: golden runs beside it; Error if a word written to scratchpad or DRAM differs.
         progress: called now and then with a line of text.
         """
         return Report(self._run(inputs, **options)[1])
@@ -81,11 +87,12 @@ class Model:
         executor: str = "rtl",
         wave: str | os.PathLike | None = None,
         dram_bytes_per_cycle: int = 0,
+        check: bool = False,
         progress: Callable[[str], None] | None = None,
     ):
         # Row-major in the machine's byte order: nothing is copied for an array that is so already.
         arrays = {name: np.require(np.asarray(value), requirements="C") for name, value in inputs.items()}
-        return self._core.run(arrays, executor, "" if wave is None else os.fspath(wave), dram_bytes_per_cycle, progress)
+        return self._core.run(arrays, executor, "" if wave is None else os.fspath(wave), dram_bytes_per_cycle, check, progress)
 
 
 def compile(

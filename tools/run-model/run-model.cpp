@@ -111,6 +111,7 @@ static int run(int argc, char **argv) {
   app.add_option("--wave", options.waveFile, "rtl: write the signals to this .fst file");
   app.add_option("--dram-bytes-per-cycle", options.dramBytesPerCycle,
                  "DRAM rate, reads and writes together (default: the configuration's)");
+  app.add_flag("--check", options.check, "run golden beside it and compare every word written to scratchpad and DRAM");
   app.add_flag("--list", arguments.list, "list inputs, outputs and specialisations; run nothing");
   app.add_flag("-q,--quiet", arguments.quiet, "no progress, no table");
   try {
