@@ -34,20 +34,10 @@ static Operand readMap(RankedTensorType type, tile::PlacementAttr placement) {
   operand.packed = placement.getPacked() != 0;
   operand.place = {placement.getBase(),        placement.getPitch(),    placement.getPlanePitch(),
                    placement.getSamplePitch(), placement.getRingRows(), placement.getChannelOffset()};
-  if (placement.getDram()) {
+  operand.isStaged = placement.getRingSamples() != 0;
+  if (placement.getDram())
     operand.dram = dramPlace(placement.getDram());
-    operand.isStaged = true;
-  }
   return operand;
-}
-
-/// True when another layer reads the result of `root` where it lies in the scratchpad.
-static bool isReadInPlace(tile::TileRootInterface root) {
-  for (OpOperand &use : root->getResult(0).getUses())
-    if (auto reader = dyn_cast<tile::TileRootInterface>(use.getOwner()))
-      if (auto placement = reader.getOperandPlacement(use.getOperandNumber()); placement && !placement.getDram())
-        return true;
-  return false;
 }
 
 void LayerCollector::noteArena(const Operand &operand) {
@@ -195,7 +185,6 @@ LogicalResult LayerCollector::addRoot(tile::TileRootInterface root, int group, t
   if (!result)
     return root->emitError("the result has no placement: place-buffers must run before");
   layer.out = readMap(root.getResultType(), result);
-  layer.out.isStaged = layer.out.isStaged && !isReadInPlace(root);
   noteArena(layer.out);
   if (failed(readOperand(root, root.getMapOperands().front(), layer.in)) || failed(readRoot(root, layer)) ||
       failed(readEpilogue(root, layer)))

@@ -37,7 +37,7 @@ struct Operand {
   Place place;
   /// Operands: this layer loads the rows that it needs. Results: it stores its rows once written.
   std::optional<DramPlace> dram;
-  /// The place holds a tile's samples at a time, on their way to or from DRAM; else all of them.
+  /// The place holds only a tile's samples at a time, on their way to or from DRAM.
   bool isStaged = false;
   int producer = -1; ///< operands within a group: the layer of the program that computes the map
 

@@ -120,7 +120,8 @@ def Tile_PlacementAttr : Tile_Attr<"Placement", "placement"> {
     The row ring of docs/accelerator.md: word of (n, channel word cb, y, x) =
     base + n*sample_pitch + cb*plane_pitch + (y mod ring_rows)*pitch + x, in words of 16 bytes. `channel_offset`: the byte
     within the first word at which channel 0 lies (results only; operands start at byte 0). `packed`: channels of a
-    packed image (rows of x*packed + c bytes), otherwise 0.
+    packed image (rows of x*packed + c bytes), otherwise 0. `ring_samples`: samples that there is room for when they are
+    fewer than the map's (n counts from the first sample of the tile then), otherwise 0.
 
     With `dram` on an operand, this layer loads the rows it needs into the ring before it reads them; with `dram` on a
     result, it stores its rows behind it. Without, the rows are (or stay) in the scratchpad.
@@ -128,6 +129,7 @@ def Tile_PlacementAttr : Tile_Attr<"Placement", "placement"> {
   let parameters = (ins "int64_t":$base, "int64_t":$pitch, "int64_t":$plane_pitch, "int64_t":$sample_pitch,
                         "int64_t":$ring_rows, DefaultValuedParameter<"int64_t", "0">:$channel_offset,
                         DefaultValuedParameter<"int64_t", "0">:$packed,
+                        DefaultValuedParameter<"int64_t", "0">:$ring_samples,
                         OptionalParameter<"::tilewright::tile::DramAttr">:$dram);
   let assemblyFormat = "`<` struct(params) `>`";
 }

@@ -79,8 +79,9 @@ static PlacementAttr placementOf(const Segment &segment, const MapUse &use, cons
     int64_t samplePitch = internal && ring.samples < type.getDimSize(0) ? 0 : planes * ring.rows * pitch;
     // Streamed results that start within a word of the whole do so in their ring, too.
     int64_t channelOffset = use.index < 0 && !internal ? residence.channel % perWord : 0;
+    int64_t ringSamples = !internal && ring.samples < type.getDimSize(0) ? ring.samples : 0;
     return PlacementAttr::get(context, base, pitch, ring.rows * pitch, samplePitch, ring.rows, channelOffset,
-                              ring.packed ? type.getDimSize(1) : 0, dram);
+                              ring.packed ? type.getDimSize(1) : 0, ringSamples, dram);
   }
   const Storage &storage = segment.storages[residence.storage];
   int64_t pitch = storage.shape[3], plane = storage.shape[2] * pitch;
@@ -88,7 +89,7 @@ static PlacementAttr placementOf(const Segment &segment, const MapUse &use, cons
   if (base >= 0)
     base += residence.channel / perWord * plane + residence.row * pitch + residence.column;
   return PlacementAttr::get(context, base, pitch, plane, sample, type.getDimSize(2),
-                            use.index < 0 ? residence.channel % perWord : 0, 0, dram);
+                            use.index < 0 ? residence.channel % perWord : 0, 0, 0, dram);
 }
 
 void memory::writePlacements(const Segment &segment, int step, ArrayRef<Ring> rings, ArrayRef<int64_t> offsets,

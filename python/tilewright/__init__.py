@@ -92,7 +92,9 @@ class Model:
     ):
         # Row-major in the machine's byte order: nothing is copied for an array that is so already.
         arrays = {name: np.require(np.asarray(value), requirements="C") for name, value in inputs.items()}
-        return self._core.run(arrays, executor, "" if wave is None else os.fspath(wave), dram_bytes_per_cycle, check, progress)
+        return self._core.run(
+            arrays, executor, "" if wave is None else os.fspath(wave), dram_bytes_per_cycle, check, progress
+        )
 
 
 def compile(
