@@ -28,7 +28,7 @@ def main() -> int:
     if not base.exists():
         print(f"fuzz-layers: error: no configuration {options.config}: {base} does not exist", file=sys.stderr)
         return 1
-    taken, faults, refused, errors = Counter(), 0, Counter(), []
+    taken, faults, aside, errors = Counter(), 0, Counter(), []
     indices = [options.only] if options.only is not None else range(options.count)
     start = last = time.monotonic()
     print(f"fuzz-layers: seed {options.seed}, {len(indices)} cases on {base.stem}", flush=True)
@@ -39,7 +39,11 @@ def main() -> int:
             result = check(case, configuration, with_rtl=not options.golden_only)
             taken += result.paths
             if result.refused:
-                refused[result.refused.splitlines()[0]] += 1
+                aside["refused"] += 1
+            elif result.unjudged and not result.fault:
+                aside["not judged"] += 1
+            if options.only is not None and (result.refused or result.unjudged):
+                print(result.refused or f"not judged: {result.unjudged}")
             if result.fault:
                 faults += 1
                 print(f"case {index} on {configuration.stem}: {result.fault}", flush=True)
@@ -50,7 +54,7 @@ def main() -> int:
             if time.monotonic() - last > 5:
                 last = time.monotonic()
                 print(f"  {done} of {len(indices)} cases, {last - start:.0f} s", file=sys.stderr, flush=True)
-    return _summary(taken, faults, refused, errors, len(indices), options)
+    return _summary(taken, faults, aside, errors, len(indices), options)
 
 
 def _arguments() -> argparse.Namespace:
@@ -76,13 +80,11 @@ def _keep(case: Case, configuration: Path, folder: Path) -> None:
     (folder / "config.toml").write_text(configuration.read_text())
 
 
-def _summary(taken: Counter, faults: int, refused: Counter, errors: list, count: int, options) -> int:
+def _summary(taken: Counter, faults: int, aside: Counter, errors: list, count: int, options) -> int:
     print("\ncases by path:")
     for path in paths.PATHS:
         print(f"  {path:24} {taken[path]:6}")
     missing = [path for path in paths.PATHS if not taken[path]]
-    for message, times in refused.most_common(10):
-        print(f"refused {times}: {message}")
     if errors:
         spread = np.abs(errors)
         print(
@@ -93,10 +95,14 @@ def _summary(taken: Counter, faults: int, refused: Counter, errors: list, count:
     if missing and not options.any_paths and options.only is None:
         print(f"no case took: {', '.join(missing)}")
         failed = True
-    if sum(refused.values()) == count:
-        print("every case was refused")
+    equal = count - faults - sum(aside.values())
+    if not equal and options.only is None:
+        print("no case was judged")
         failed = True
-    print(f"{count - faults - sum(refused.values())} equal, {sum(refused.values())} refused, {faults} different")
+    print(
+        f"{equal} equal, {faults} different; {aside['not judged']} where golden = RTL and the reference has no answer, "
+        f"{aside['refused']} refused"
+    )
     return 1 if failed else 0
 
 

@@ -10,6 +10,8 @@ from fuzz_layers.graph import Graph
 from fuzz_layers.layers import KINDS
 
 SMALL_MEMORIES = 1 / 3  # share of the cases on small memories
+# (scratchpad, ring) in bytes; few, because each is a simulator of its own.
+MEMORIES = ((8 << 10, 4 << 10), (16 << 10, 8 << 10), (32 << 10, 4 << 10))
 
 
 @dataclass(frozen=True)
@@ -68,13 +70,12 @@ def _attempt(rng: np.random.Generator, seed: tuple[int, int]) -> Case | None:
                 break
         else:
             return None
-    small = rng.random() < SMALL_MEMORIES
+    memories = MEMORIES[rng.integers(len(MEMORIES))] if rng.random() < SMALL_MEMORIES else (None, None)
     limits = np.iinfo(dtype)
     return Case(
         seed,
         graph.model([tensor]),
         {graph.inputs[0].name: rng.integers(limits.min, limits.max + 1, shape).astype(dtype)},
         graph.exact,
-        int(rng.choice([8, 16, 32])) << 10 if small else None,
-        int(rng.choice([4, 8])) << 10 if small else None,
+        *memories,
     )

@@ -87,6 +87,61 @@ def _scale_for(rng, x: Tensor, weight_scales: np.ndarray, taps: int) -> float:
     return float(spread / rng.choice([20, 40, 60, 200]))
 
 
+def float_convolution(graph: Graph, x: Tensor) -> Tensor | None:
+    """QDQ form: a float convolution and its activation between DequantizeLinear and QuantizeLinear, which become one
+    layer whose activation narrows the clamp or gives negative sums a scale of their own."""
+    rng = graph.rng
+    if len(x.shape) != 4:
+        return None
+    samples, channels, height, width = x.shape
+    size = int(rng.choice([1, 3, 5]))
+    if min(height, width) < size - 2 * (size // 2) or channels * size * size * 16 * height * width * samples > MAX_MACS:
+        return None
+    group = channels if rng.random() < 0.3 else 1
+    out_channels = channels if group > 1 else int(rng.integers(1, 65))
+    if samples * out_channels * height * width * size * size * channels // group > MAX_MACS:
+        return None
+    weights = rng.integers(-127, 128, (out_channels, channels // group, size, size)).astype(np.int8)
+    scales = rng.uniform(0.002, 0.02, out_channels).astype(np.float32)
+    spread = _scale_for(rng, x, scales, size * size * channels // group)
+    out = graph.tensor("conv", (samples, out_channels, height, width), x.dtype, spread)
+    graph.exact = False
+    floats = [graph.fresh("float") for _ in range(4)]
+    graph.node("DequantizeLinear", [x.name, *graph.quantization(x)], floats[0])
+    zero_points = graph.constant(np.zeros(out_channels, np.int8), "zero_point")
+    graph.node(
+        "DequantizeLinear",
+        [graph.constant(weights, "weight"), graph.constant(scales, "scale"), zero_points],
+        floats[1],
+        axis=0,
+    )
+    bias = graph.constant((rng.uniform(-40, 40, out_channels) * spread).astype(np.float32), "bias")
+    pads = [size // 2] * 4
+    graph.node("Conv", [floats[0], floats[1], bias], floats[2], kernel_shape=[size, size], pads=pads, group=group)
+    kind = str(rng.choice(["Relu", "Clip", "PRelu", "LeakyRelu"]))
+    extra, attributes = [], ACTIVATIONS.get(kind, {})
+    if kind == "PRelu":
+        extra = [graph.constant(rng.uniform(-0.5, 1.5, (out_channels, 1, 1)).astype(np.float32), "slope")]
+    if kind == "Clip":
+        extra = [graph.constant(np.float32(0)), graph.constant(np.float32(60 * spread))]
+    graph.node(kind, [floats[2], *extra], floats[3], **attributes)
+    graph.node("QuantizeLinear", [floats[3], *graph.quantization(out)], out.name)
+    return out
+
+
+def sum_of_pools(graph: Graph, x: Tensor) -> Tensor | None:
+    """An addition that no convolution can take into its epilogue."""
+    rng = graph.rng
+    if len(x.shape) != 4:
+        return None
+    pool = Tensor(graph.fresh("pool"), x.shape, x.dtype, x.scale, x.zero_point)
+    graph.node("MaxPool", [x.name], pool.name, kernel_shape=[3, 3], pads=[1, 1, 1, 1])
+    out = graph.tensor("sum", x.shape, x.dtype, float(x.scale) * rng.uniform(0.7, 2))
+    operands = [x.name, *graph.quantization(x), pool.name, *graph.quantization(pool), *graph.quantization(out)]
+    graph.node("QLinearAdd", operands, out.name, domain="com.microsoft")
+    return out
+
+
 def matmul(graph: Graph, x: Tensor) -> Tensor | None:
     rng = graph.rng
     if len(x.shape) != 2:
@@ -226,6 +281,8 @@ def concat(graph: Graph, x: Tensor) -> Tensor | None:
 # Layer kinds with their weight in the draw.
 KINDS = {
     convolution: 10,
+    float_convolution: 3,
+    sum_of_pools: 0.7,
     matmul: 5,
     max_pool: 2,
     average_pool: 1.5,
