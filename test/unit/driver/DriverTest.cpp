@@ -68,7 +68,9 @@ TEST(CompileOptionsTest, RefusesWhatMakesNoSense) {
             std::string::npos);
   EXPECT_NE(message([](CompileOptions &o) { o.quantize = "int8"; }).find("--calibration="), std::string::npos);
   EXPECT_NE(message([](CompileOptions &o) { o.batch = 0; }).find("at least 1"), std::string::npos);
-  EXPECT_NE(message([](CompileOptions &o) { o.allTensors = true; }).find("--emit=quantized"), std::string::npos);
+  EXPECT_EQ(message([](CompileOptions &o) { o.allTensors = true; }), "");
+  EXPECT_NE(message([](CompileOptions &o) { o.allTensors = true, o.target = "cpu"; }).find("--target=systolic"),
+            std::string::npos);
 }
 
 } // namespace
