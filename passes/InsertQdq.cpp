@@ -186,6 +186,7 @@ private:
     Value zero = onnx::createConstant<char>(builder, loc, RankedTensorType::get({}, element), ArrayRef<char>(byte));
     auto quantize = onnx::createNode(builder, loc, "QuantizeLinear", newestVersion("QuantizeLinear"),
                                      {tensor, scale, zero}, type.clone(element), {}, StringRef(quantizedName));
+    quantize->setAttr(onnx::kRoundsWithZeroPointAttr, builder.getUnitAttr());
     auto dequantize =
         onnx::createNode(builder, locate("DequantizeLinear"), "DequantizeLinear", newestVersion("DequantizeLinear"),
                          {quantize.getOutputs()[0], scale, zero}, type, {}, StringRef(realName));

@@ -49,7 +49,9 @@ struct Rewriter {
     Type type = edit.node.getResult(0).getType();
     if (!zeroPoint) // without one the result would be uint8
       zeroPoint = edit.constantScalar(cast<TensorType>(type).getElementType(), 0);
-    edit.replaceWith(edit.create("QuantizeLinear", {value, scale, zeroPoint}, type));
+    Value result = edit.create("QuantizeLinear", {value, scale, zeroPoint}, type);
+    result.getDefiningOp()->setAttr(onnx::kRoundsWithZeroPointAttr, edit.builder.getUnitAttr());
+    edit.replaceWith(result);
   }
 
   bool isVector(Value scale) {

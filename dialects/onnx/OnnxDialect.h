@@ -59,6 +59,10 @@ inline constexpr llvm::StringLiteral kFunctionDefaultsAttr = "onnx.function_defa
 inline constexpr llvm::StringLiteral kSymbolsAttr = "onnx.symbols";
 inline constexpr llvm::StringLiteral kShapeAttr = "onnx.shape";
 
+/// Attribute of QuantizeLinear nodes that stand for QLinearAdd's: they round after the zero point is added. ONNX's own
+/// round before, which is another number at a tie when the zero point is odd.
+inline constexpr llvm::StringLiteral kRoundsWithZeroPointAttr = "onnx.rounds_with_zero_point";
+
 /// True when `value` is the result of `onnx.none` (or null).
 bool isAbsent(mlir::Value value);
 /// The constant elements behind `value`, or null.

@@ -71,6 +71,9 @@ Formed layers::formAdd(LayerFormer &former, const LayerPattern &pattern) {
   if (clamps.slopes)
     return refuse("an addition with slopes for negative sums");
 
+  if (pattern.quant.getZeroPoint() % 2 != 0 && !pattern.quantize->hasAttr(onnx::kRoundsWithZeroPointAttr))
+    return refuse("QuantizeLinear rounds before it adds its zero point, " + Twine(pattern.quant.getZeroPoint()) +
+                  "; the array's addition rounds after, which differs at ties when the zero point is odd");
   // One float32 operation each, in this order, the sum of products fused: docs/accelerator.md, step 4.
   float outScale = pattern.quant.scaleValue();
   float ra = operands[0]->scale() / outScale, rb = operands[1]->scale() / outScale;

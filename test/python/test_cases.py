@@ -1,4 +1,4 @@
-"""The cases on the CPU target: none wrong, none crashed, and refused exactly those that expected/cases-cpu.txt lists.
+"""The cases on the CPU target, and those with quantized operators on the array: none wrong, none crashed, and refused exactly those that expected/cases-cpu.txt lists.
 
 A case that starts to pass fails the run until it is taken out of the list; so does a listed case that is gone.
 """
@@ -43,3 +43,19 @@ def test_exactly_the_expected_cases_are_refused(outcomes):
     refused = {name for name, outcome in outcomes.items() if outcome.kind == "refused"}
     assert sorted(refused - expected) == [], "refused, but not listed"
     assert sorted(expected - refused) == [], "listed as refused, but not refused any more"
+
+
+# Themes with models that are quantized; the others have nothing for the array unless calibration data is given.
+QUANTIZED_THEMES = {"qlinear_conv", "quantization", "quantized_chains", "pooling", "fusion", "gemm_matmul"}
+
+
+def test_nothing_is_wrong_on_the_array(tmp_path):
+    source = find_cases()
+    if source is None:
+        pytest.skip("not run: no shared/cases beside or above this checkout, and TILEWRIGHT_CASES is not set")
+    folders = [folder for folder in generate(source, tmp_path / "cases") if folder.parent.name in QUANTIZED_THEMES]
+    assert len(folders) >= 150
+    outcomes = run_all(folders, ROOT / "build" / "bin", tmp_path / "runs", ["--target=systolic"])
+    print(dict(Counter(outcome.kind for outcome in outcomes.values())))
+    assert listed(outcomes, "wrong") == []
+    assert listed(outcomes, "crashed") == []
