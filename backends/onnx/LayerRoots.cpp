@@ -1,12 +1,15 @@
 //===- LayerRoots.cpp - convolutions, pools and moves in ONNX operators ---===//
 //
 // A convolution whose epilogue is what QLinearConv does is one; any other is ConvInteger and the steps in float32.
-// Weights have the signedness of the activations: runtimes that multiply unsigned by signed bytes saturate.
+// Weights have the signedness of the activations: runtimes that multiply unsigned by signed bytes saturate. Those
+// beyond int8 have zero points: one per channel in QLinearConv; ConvInteger, which takes only one for all, is written
+// twice where one is not enough.
 //
 //===----------------------------------------------------------------------===//
 
 #include "backends/onnx/LayerWriter.h"
 
+#include "backends/onnx/ByteWeights.h"
 #include "common/Error.h"
 #include "dialects/onnx/ConstantData.h"
 
@@ -30,6 +33,14 @@ template <typename T> static std::vector<T> perChannel(ElementsAttr attribute, s
   return result;
 }
 
+/// Weights with their zero points taken off: int8, or int16 where that widens them.
+static std::vector<int16_t> weightIntegers(ElementsAttr attribute) {
+  if (attribute.getElementType().isInteger(16))
+    return values<int16_t>(attribute);
+  std::vector<int8_t> narrow = values<int8_t>(attribute);
+  return {narrow.begin(), narrow.end()};
+}
+
 template <typename OpTy> static Attributes windowAttributes(OpTy op) {
   return {{"strides", std::vector<int64_t>(op.getStrides())},
           {"dilations", std::vector<int64_t>(op.getDilations())},
@@ -48,7 +59,7 @@ LayerWriter::State LayerWriter::contraction(Operation *op, int64_t group) {
   tile::RequantizeOp requantize = firstRequantize(layer);
   auto quants = op->getAttrOfType<ArrayAttr>("input_quants");
   auto weightScales = op->getAttrOfType<ElementsAttr>("weight_scales");
-  if (!weightData || !weightData.getElementType().isInteger(8) || !requantize || !quants || !requantize.getQuant())
+  if (!weightData || !requantize || !quants || !requantize.getQuant())
     throw Error("layer '" + layerName + "': only int8 layers with constant weights have an exact spelling in ONNX");
   auto weightType = cast<RankedTensorType>(weightData.getType());
   auto inputQuant = cast<tile::QuantAttr>(quants[0]);
@@ -62,7 +73,7 @@ LayerWriter::State LayerWriter::contraction(Operation *op, int64_t group) {
   window.emplace_back("kernel_shape", weightType.getShape().take_back(2).vec());
 
   // The layer's bias has -zero · Σ weights in it; ONNX's operators take the zero point off themselves.
-  std::vector<int8_t> weights = values<int8_t>(weightData);
+  std::vector<int16_t> weights = weightIntegers(weightData);
   std::vector<int32_t> bias = perChannel<int32_t>(requantize.getBias(), channels);
   size_t each = weights.size() / channels;
   for (size_t channel = 0; channel < channels; ++channel) {
@@ -73,7 +84,7 @@ LayerWriter::State LayerWriter::contraction(Operation *op, int64_t group) {
   }
   std::vector<float> scale = perChannel<float>(requantize.getScale(), channels);
   std::string inputName = graph.name(input), inputZero = zeroPoint(element, zero);
-  std::string weightName = bytes(element, weightType.getShape().vec(), weights, "weights");
+  std::vector<int64_t> shape = weightType.getShape().vec();
 
   bool isQLinear = weightScales && !requantize.getNegativeScale() && element == resultElement;
   std::vector<float> weightScale;
@@ -84,17 +95,26 @@ LayerWriter::State LayerWriter::contraction(Operation *op, int64_t group) {
           (inputQuant.scaleValue() * weightScale[channel]) / requantize.getQuant()->scaleValue() == scale[channel];
   }
   if (!isQLinear) {
-    std::string sums = emit("ConvInteger", {inputName, weightName, inputZero, zeroPoint(element, 0)}, window);
+    std::string sums;
+    for (const ByteWeights &term : weightTerms(weights)) {
+      std::string part = emit("ConvInteger",
+                              {inputName, bytes(element, shape, term.values, "weights"), inputZero,
+                               zeroPoint(element, term.zeroPoints.front())},
+                              window);
+      sums = sums.empty() ? part : emit("Add", {sums, part});
+    }
     return requantizeSums(sums, requantize, bias, channelFloats(scale, "scale"));
   }
+  ByteWeights spelled = weightsWithZeroPoints(weights, channels);
   int64_t count = static_cast<int64_t>(channels);
-  std::string result = emit("QLinearConv",
-                            {inputName, scalar(inputQuant.scaleValue()), inputZero, weightName,
-                             graph.constant<float>(DataType::Float, {count}, weightScale, layerName + "/weight_scale"),
-                             bytes(element, {count}, std::vector<int8_t>(channels, 0), "weight_zero_point"),
-                             scalar(requantize.getQuant()->scaleValue()), zeroPoint(element, requantize.getZeroPoint()),
-                             graph.constant<int32_t>(DataType::Int32, {count}, bias, layerName + "/bias")},
-                            window);
+  std::string result =
+      emit("QLinearConv",
+           {inputName, scalar(inputQuant.scaleValue()), inputZero, bytes(element, shape, spelled.values, "weights"),
+            graph.constant<float>(DataType::Float, {count}, weightScale, layerName + "/weight_scale"),
+            bytes(element, {count}, spelled.zeroPoints, "weight_zero_point"),
+            scalar(requantize.getQuant()->scaleValue()), zeroPoint(element, requantize.getZeroPoint()),
+            graph.constant<int32_t>(DataType::Int32, {count}, bias, layerName + "/bias")},
+           window);
   return clamp({result, element, *requantize.getQuant()}, requantize.getClampMin(), requantize.getClampMax());
 }
 

@@ -4,6 +4,7 @@ import numpy as np
 import onnx
 import pytest
 from compare_layers import compare, random_feed
+from onnx import TensorProto, helper, numpy_helper
 from test_builders import SMALL
 
 from benchmarks.builders import BUILDERS
@@ -46,6 +47,65 @@ def test_on_rtl(model):
 def test_small_relatives_of_benchmark_networks(tmp_path, name):
     onnx.save(BUILDERS[name](**SMALL[name]), tmp_path / "net.onnx")
     check(tmp_path / "net.onnx", QUANTIZED)
+
+
+def wide_weights(dtype, activation):
+    """A convolution and a matrix product whose weights have zero points all over the range, at its ends too, so that
+    w - zero point needs more than 8 bits; with a LeakyRelu between them the sums are spelled out."""
+    rng = np.random.default_rng(9)
+    limits = np.iinfo(dtype)
+    nodes, initializers = [], []
+
+    def constant(name, value):
+        initializers.append(numpy_helper.from_array(np.asarray(value), name))
+        return name
+
+    def integers(*shape):
+        return rng.integers(limits.min, limits.max + 1, shape).astype(dtype)
+
+    def quantized(name, scale, zero_points):
+        return [constant(f"{name}_scale", np.float32(scale)), constant(f"{name}_zero", np.asarray(zero_points, dtype))]
+
+    def node(kind, inputs, output, **attributes):
+        nodes.append(helper.make_node(kind, inputs, [output], name=output, **attributes))
+        return output
+
+    zeros = integers(24)
+    zeros[:2] = limits.min, limits.max
+    weights = quantized("w", rng.uniform(0.002, 0.02, 24), zeros)
+    w = constant("w", integers(24, 5, 3, 3))
+    x, y = quantized("x", 0.05, limits.max), quantized("y", 0.35, limits.min + 100)
+    if activation:
+        floats = [
+            node("DequantizeLinear", ["input", *x], "x_float"),
+            node("DequantizeLinear", [w, *weights], "w_float", axis=0),
+        ]
+        conv = node("Conv", floats, "conv", pads=[1, 1, 1, 1])
+        conv = node("QuantizeLinear", [node("LeakyRelu", [conv], "leaky", alpha=0.3), *y], "conv_8bit")
+    else:
+        conv = node("QLinearConv", ["input", *x, w, *weights, *y], "conv_8bit", pads=[1, 1, 1, 1])
+    flat = node("Flatten", [conv], "flat")
+    b = [constant("b", integers(24 * 35, 10)), *quantized("b", rng.uniform(0.002, 0.02, 10), integers(10))]
+    node("QLinearMatMul", [flat, *y, *b, *quantized("out", 7, 3)], "output")
+    kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    ends = [
+        helper.make_tensor_value_info(name, kind, shape)
+        for name, shape in (("input", [2, 5, 7, 5]), ("output", [2, 10]))
+    ]
+    graph = helper.make_graph(nodes, "wide", ends[:1], ends[1:], initializers)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    onnx.checker.check_model(model)
+    return model, {"input": integers(2, 5, 7, 5)}
+
+
+@pytest.mark.parametrize("activation", [False, True], ids=["plain", "leaky"])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8])
+def test_weights_beyond_8_bits(tmp_path, dtype, activation):
+    model, feed = wide_weights(dtype, activation)
+    onnx.save(model, tmp_path / "net.onnx")
+    result = compare(tmp_path / "net.onnx", feed, [])
+    assert result.ok, str(result)
+    assert (result.compared, result.judged) == (2, 2), str(result)
 
 
 def test_a_wrong_layer_is_found(model, monkeypatch):
