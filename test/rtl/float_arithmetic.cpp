@@ -1,12 +1,14 @@
 //===- float_arithmetic.cpp - the epilogue's binary32 against the host's --===//
 
-#include "Vfloat_arithmetic.h"
-#include "verilated.h"
+// FAULT tie_away in tilewright_float_pkg: fixed_point[22:0] != 23'd0 || fixed_point[24] => 1'b1
+// FAULT fma_tie_away in tilewright_float_pkg: rounding[38:0] != 39'd0 || rounding[40] => 1'b1
+// FAULT fma_sign in tilewright_float_pkg: larger_is_product ? product_sign : addend[31] => product_sign
+// FAULT exponent_off in tilewright_float_pkg: {4'd0, a[29:24]} + {2'd0, scale[30:23]} => {4'd0, a[29:24]} + {2'd0,
+// scale[30:23]} + 10'(&a[22:4])
+
+#include "Testbench.h"
 
 #include <cmath>
-#include <cstring>
-#include <gtest/gtest.h>
-#include <random>
 
 namespace {
 
@@ -32,9 +34,7 @@ int rounded(float value) {
 
 int saturated(int value) { return value > 1023 ? 1023 : value < -1023 ? -1023 : value; }
 
-struct Unit : testing::Test {
-  Vfloat_arithmetic top;
-
+struct Unit : Testbench {
   int requantized(int32_t sum, uint32_t scale) {
     top.sum_i = uint32_t(sum);
     top.scale_i = scale;

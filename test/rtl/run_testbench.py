@@ -1,14 +1,25 @@
 #!/usr/bin/env python3
-"""Builds and runs a testbench of one RTL block: run_testbench.py NAME --build DIR.
+"""Builds and runs a testbench of one RTL block: run_testbench.py NAME --build DIR [-- arguments of the testbench].
 
-NAME.sv is the top module (it instantiates the block), NAME.cpp a GoogleTest program around the Verilated model VNAME.
+NAME.cpp is a GoogleTest program around the Verilated model Vtop. Its top module is test/rtl/NAME.sv if there is one, else
+the block sim/rtl/NAME.sv itself. Comments in NAME.cpp say what else the runner does:
+
+    // VARIANT K=8 C=4                 builds and runs once more with these parameters of the top module (and macros for C++)
+    // FAULT name: text => other text  plants a fault: this text, which must occur once in the block, is replaced;
+    // FAULT name in FILE: ...         the testbench must fail. All faults are in one model, chosen when it starts.
+
+A testbench without a fault is refused: it would be a test that cannot fail. With arguments, the model without faults runs
+once and no fault is planted (long runs by hand, --gtest_filter).
 """
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
+import time
+from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -17,19 +28,79 @@ RTL = ROOT / "sim" / "rtl"
 ISA = ROOT / "backends" / "systolic" / "isa"
 # What the coding style of the RTL is warned about and means: see docs/accelerator-rtl.md.
 LINTS = ["BLKSEQ", "WIDTH", "UNUSED", "UNOPTFLAT", "UNSIGNED", "CMPCONST", "DECLFILENAME", "VARHIDDEN"]
+SECONDS_PER_FAULT = 60
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("name")
-    parser.add_argument("--build", type=Path, required=True)
-    options = parser.parse_args()
-    work = options.build.resolve() / options.name
-    work.mkdir(parents=True, exist_ok=True)
-    package = work / "tilewright_isa_pkg.sv"
-    subprocess.run([sys.executable, ISA / "generate_isa.py", ISA / "descriptors.toml", "--sv", package], check=True)
-    files = [package, RTL / "tilewright_float_pkg.sv", HERE / f"{options.name}.sv"]
+@dataclass
+class Fault:
+    name: str
+    file: str
+    old: str
+    new: str
+
+
+def directives(text: str, block: str) -> tuple[list[dict[str, str]], list[Fault]]:
+    """The variants (parameter → value) and faults that the comments of a testbench ask for."""
+    variants = [
+        dict(word.split("=") for word in m[1].split()) for m in re.finditer(r"^// VARIANT (.+)$", text, re.MULTILINE)
+    ]
+    faults = []
+    for m in re.finditer(r"^// FAULT (\w+)(?: in (\w+))?: (.+?) => (.+?)$", text, re.MULTILINE):
+        faults.append(Fault(m[1], m[2] or block, m[3].strip(), m[4].strip()))
+    if text.count("// FAULT ") != len(faults):
+        sys.exit(f"{block}: a FAULT comment that cannot be read")
+    return variants or [{}], faults
+
+
+def write_if_changed(path: Path, text: str) -> None:
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
+def plant(faults: list[Fault], folder: Path) -> None:
+    """Copies of the RTL in which fault number n (from 1) acts while tilewright_fault_pkg::fault is n."""
+    folder.mkdir(parents=True, exist_ok=True)
+    names = {path.name for path in RTL.iterdir()}
+    for stale in folder.iterdir():
+        if stale.name not in names:
+            stale.unlink()
+    for path in RTL.iterdir():
+        text = path.read_text()
+        for number, fault in enumerate(faults, 1):
+            if fault.file != path.stem:
+                continue
+            if text.count(fault.old) != 1:
+                sys.exit(
+                    f"fault {fault.name}: '{fault.old}' occurs {text.count(fault.old)} times in {path.name}, not once"
+                )
+            chosen = f"(tilewright_fault_pkg::fault == {number} ? ({fault.new}) : ({fault.old}))"
+            text = text.replace(fault.old, chosen)
+        write_if_changed(folder / path.name, text)
+
+
+def fields_header(package: str) -> str:
+    """The generated package for C++: isa::ExecuteOutBase is {lsb, width}, enumeration values and sizes are numbers."""
+    values = dict(re.findall(r"localparam .*? (\w+) = (?:\d+'d)?(\d+);", package))
+    lines = ["#pragma once", "namespace isa {", "struct Field {", "  unsigned lsb, width;", "};"]
+    for name, value in values.items():
+        stem = name.removesuffix("Lsb")
+        if stem != name and stem + "Width" in values:
+            lines.append(f"constexpr Field {stem}{{{value}, {values[stem + 'Width']}}};")
+        elif stem == name and not name.endswith("Width"):
+            lines.append(f"constexpr unsigned {name} = {value};")
+    return "\n".join([*lines, "} // namespace isa", ""])
+
+
+def build(name: str, variant: dict[str, str], work: Path) -> Path:
+    """Verilates and compiles one variant; returns the program."""
+    tag = "_".join(f"{key}{value}" for key, value in variant.items()) or "default"
+    top = HERE / f"{name}.sv"
+    rtl = work / "rtl"
+    files = [work / "tilewright_fault_pkg.sv", work / "tilewright_isa_pkg.sv", rtl / "tilewright_float_pkg.sv"]
+    files.append(top if top.exists() else rtl / f"{name}.sv")
     flags = ["-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert", "--unroll-count", "8"]
+    defines = " ".join(f"-DPARAMETER_{key}={value}" for key, value in variant.items())
+    program = work / tag / "testbench"
     command = [
         "verilator",
         "--cc",
@@ -37,23 +108,26 @@ def main() -> None:
         "--build",
         *flags,
         *[f"-Wno-{lint}" for lint in LINTS],
-        f"-I{RTL}",
+        *[f"-G{key}={value}" for key, value in variant.items()],
+        f"-I{rtl}",
         "-y",
-        RTL,
+        rtl,
         "--top-module",
-        options.name,
+        name,
         "--prefix",
-        f"V{options.name}",
+        "Vtop",
         "--Mdir",
-        work / "obj",
+        work / tag,
         "-o",
-        work / "testbench",
+        program,
         "-CFLAGS",
-        "-O3 -march=x86-64-v3 -ffp-contract=off -std=gnu++17 -w",
+        f"-O3 -march=x86-64-v3 -ffp-contract=off -std=gnu++20 -w -I{ROOT} -I{HERE} -I{work} {defines}",
+        "-MAKEFLAGS",
+        "OPT_FAST=-O3 OPT_SLOW=-O1 OPT_GLOBAL=-O1",  # instead of Verilator's -Os, which would come last
         "-LDFLAGS",
-        "-lgtest -lgtest_main -pthread",
+        "-lgtest -pthread",
         *files,
-        HERE / f"{options.name}.cpp",
+        HERE / f"{name}.cpp",
     ]
     environment = dict(os.environ)
     if shutil.which("ccache"):
@@ -68,7 +142,59 @@ def main() -> None:
     )
     if result.returncode != 0:
         sys.exit(result.stdout)
-    sys.exit(subprocess.run([str(work / "testbench")], check=False).returncode)
+    return program
+
+
+def finds(program: Path, number: int) -> bool:
+    """Whether the testbench's checks fail (and it does not merely crash or hang) while the fault acts."""
+    command = [str(program), f"--fault={number}", "--gtest_fail_fast", "--gtest_brief=1"]
+    try:
+        result = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=SECONDS_PER_FAULT, check=False)
+    except subprocess.TimeoutExpired:
+        return False
+    return result.returncode == 1 and "FAILED" in result.stdout
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("name")
+    parser.add_argument("--build", type=Path, required=True)
+    words = sys.argv[1:]
+    split = words.index("--") if "--" in words else len(words)
+    options = parser.parse_args(words[:split])
+    arguments = words[split + 1 :]
+    work = options.build.resolve() / options.name
+    work.mkdir(parents=True, exist_ok=True)
+    variants, faults = directives((HERE / f"{options.name}.cpp").read_text(), options.name)
+    if not faults:
+        sys.exit(f"{options.name}: no planted fault; a test that cannot fail is no test")
+
+    package = work / "tilewright_isa_pkg.sv"
+    subprocess.run([sys.executable, ISA / "generate_isa.py", ISA / "descriptors.toml", "--sv", package], check=True)
+    write_if_changed(work / "isa_fields.h", fields_header(package.read_text()))
+    write_if_changed(
+        work / "tilewright_fault_pkg.sv",
+        "package tilewright_fault_pkg;\n  int fault /* verilator public_flat_rw */;\nendpackage\n",
+    )
+    plant(faults, work / "rtl")
+
+    missed = {fault.name for fault in faults}
+    for variant in variants:
+        title = " ".join([options.name, *[f"{key}={value}" for key, value in variant.items()]])
+        start = time.monotonic()
+        program = build(options.name, variant, work)
+        print(f"== {title}: built in {time.monotonic() - start:.1f} s", flush=True)
+        if subprocess.run([str(program), *arguments], check=False).returncode != 0:
+            sys.exit(f"{title}: failed")
+        if arguments:
+            continue
+        for number, fault in enumerate(faults, 1):
+            start = time.monotonic()
+            if fault.name in missed and finds(program, number):
+                missed.remove(fault.name)
+                print(f"fault {fault.name}: found ({time.monotonic() - start:.1f} s)", flush=True)
+    if missed and not arguments:
+        sys.exit(f"{options.name}: planted faults that no check finds: {', '.join(sorted(missed))}")
 
 
 if __name__ == "__main__":
