@@ -13,7 +13,7 @@ import onnx
 import tilewright
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "test"))
-from reference import evaluate
+from reference import evaluate, outside
 
 FLOAT_TOLERANCE = 1e-5
 
@@ -67,7 +67,7 @@ class CompiledNetwork:
 
     def _compare(self, got: np.ndarray, want: np.ndarray) -> None:
         self.checked += got.size
-        self.differing += int(np.count_nonzero(np.abs(got.astype(np.float64) - want) > FLOAT_TOLERANCE))
+        self.differing += int(np.count_nonzero(outside(got.astype(np.float64), want, FLOAT_TOLERANCE)))
 
     def totals(self) -> str:
         """All runs together."""

@@ -4,7 +4,7 @@ import numpy as np
 import onnx
 import pytest
 from compare_layers import compare, random_feed
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper, numpy_helper
 from test_builders import SMALL
 
 from benchmarks.builders import BUILDERS

@@ -8,8 +8,9 @@ import onnx
 import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from reference import Unsupported, evaluate
+from reference import Bounds, Unsupported, evaluate, outside, undecided
 from reference.arithmetic import fma
+from reference.bounds import OPERATORS as bounds_operators
 
 OPSETS = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
 
@@ -242,6 +243,135 @@ def test_epilogue_of_exact_operators():
     assert_equal(model, {"x": x})
 
 
+# Float functions and sums: the judge gives bounds, and onnxruntime's float32 lies within.
+
+
+def floats(rng, *shape):
+    return rng.normal(0, 2, shape).astype(np.float32)
+
+
+FLOAT_OPERATORS = {
+    **{op: ([(4, 50)], {}) for op in ("Sigmoid", "Tanh", "Erf", "Exp", "Softplus", "HardSigmoid", "Elu", "HardSwish")},
+    "Gelu": ([(4, 50)], {}),
+    "Softmax": ([(3, 5, 7)], dict(axis=1)),
+    "Conv": ([(2, 6, 9, 8), (4, 3, 3, 2), (4,)], dict(group=2, strides=[2, 1], pads=[1, 0, 2, 1])),
+    "MatMul": ([(2, 5, 90), (90, 7)], {}),
+    "Gemm": ([(90, 5), (7, 90), (7,)], dict(transA=1, transB=1, alpha=0.5, beta=2.0)),
+    "AveragePool": ([(2, 3, 9, 8)], dict(kernel_shape=[3, 2], strides=[2, 2], pads=[1, 0, 1, 1])),
+    "GlobalAveragePool": ([(2, 3, 9, 8)], {}),
+    "ReduceMean": ([(2, 3, 9, 8)], dict(keepdims=0)),
+}
+
+
+@pytest.mark.parametrize("op", FLOAT_OPERATORS)
+def test_float_operators_within_bounds(op):
+    rng = np.random.default_rng(12)
+    shapes, attributes = FLOAT_OPERATORS[op]
+    inputs = {f"x{i}": floats(rng, *shape) for i, shape in enumerate(shapes)}
+    (bounds,), (theirs,) = both(one_node(op, inputs, **attributes), inputs)
+    assert isinstance(bounds, Bounds) and bounds.shape == theirs.shape and bounds.dtype == theirs.dtype
+    assert not outside(theirs, bounds).any()
+    # Bounds that let anything pass would judge nothing.
+    size = max(1, np.abs(theirs).max())
+    assert (bounds.high - bounds.low).max() < 2e-5 * size
+    assert outside(theirs + np.float32(1e-4) * size, bounds).all()
+
+
+@pytest.mark.parametrize("count_include_pad", [0, 1])
+def test_average_pool_counts(count_include_pad):
+    inputs = {"x": floats(np.random.default_rng(13), 1, 2, 5, 5)}
+    attributes = dict(kernel_shape=[3, 3], pads=[1, 1, 1, 1], count_include_pad=count_include_pad)
+    (bounds,), (theirs,) = both(one_node("AveragePool", inputs, **attributes), inputs)
+    assert not outside(theirs, bounds).any()
+
+
+@pytest.mark.parametrize("op", ["PRelu", "LeakyRelu", "Sqrt", "Div"])
+def test_float_operators_of_one_rounding_are_exact(op):
+    rng = np.random.default_rng(14)
+    x = floats(rng, 2, 3, 40)
+    inputs = {"x": np.abs(x) if op == "Sqrt" else x}
+    if op in ("PRelu", "Div"):
+        inputs["y"] = floats(rng, 3, 1) if op == "PRelu" else floats(rng, 2, 3, 40)
+    assert_equal(one_node(op, inputs, **({"alpha": 0.3} if op == "LeakyRelu" else {})), inputs)
+
+
+def bounded_network(nodes, constants, shape):
+    graph = helper.make_graph(
+        nodes,
+        "bounded",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        [onnx.ValueInfoProto(name="out")],
+        [numpy_helper.from_array(np.asarray(v), k) for k, v in constants.items()],
+    )
+    return helper.make_model(graph, opset_imports=OPSETS, ir_version=10)
+
+
+def test_rounding_boundaries_stay_open():
+    """Softplus(x) = 2.5 lies between two numbers of 8 bits: both are right. What follows is bounded by both."""
+    x = np.full((1, 4, 3, 3), 1.0, np.float32)
+    x[0, 2, 1, 1] = np.log(np.expm1(2.5))
+    w = integers(np.random.default_rng(15), (5, 4, 2, 2), S8)
+    constants = {
+        "one": np.float32(1),
+        "zero": np.array(0, S8),
+        "w": w,
+        "m": scale(np.random.default_rng(16), (5, 1, 1)),
+    }
+    constants |= {"m_neg": -constants["m"], "none": np.array(0, np.int32)}
+    nodes = [
+        helper.make_node("Softplus", ["x"], ["float"]),
+        helper.make_node("QuantizeLinear", ["float", "one", "zero"], ["q"]),
+        helper.make_node("ConvInteger", ["q", "w"], ["sum"]),
+        helper.make_node("Cast", ["sum"], ["v"], to=TensorProto.FLOAT),
+        helper.make_node("Less", ["sum", "none"], ["negative"]),
+        helper.make_node("Where", ["negative", "m_neg", "m"], ["factor"]),
+        helper.make_node("Mul", ["v", "factor"], ["scaled"]),
+        helper.make_node("QuantizeLinear", ["scaled", "one", "zero"], ["out"]),
+    ]
+    model = bounded_network(nodes, constants, x.shape)
+    values = evaluate(model, {"x": x})
+    q = values["q"]
+    assert undecided(q) == 1 and (q.low[0, 2, 1, 1], q.high[0, 2, 1, 1]) == (2, 3)
+    tail = onnx.ModelProto()
+    tail.CopyFrom(model)
+    del tail.graph.node[:2]
+    tail.graph.input[0].CopyFrom(helper.make_tensor_value_info("q", TensorProto.INT8, x.shape))
+    results = [evaluate(tail, {"q": end}) for end in (q.low, q.high)]
+    assert np.array_equal(values["sum"].low, np.minimum(*(result["sum"] for result in results)))
+    for name in ("sum", "out"):
+        assert not any(outside(result[name], values[name]).any() for result in results)
+        assert outside(values[name].high + 1, values[name]).all()
+    # Away from the boundary nothing is open.
+    x[0, 2, 1, 1] = 1
+    assert isinstance(evaluate(model, {"x": x})["out"], np.ndarray)
+
+
+@pytest.mark.parametrize("op", ["QLinearConv", "QLinearMatMul"])
+def test_sums_of_two_bounded_operands(op):
+    """Both operands open: every choice of their values lies within the bounds."""
+    rng = np.random.default_rng(17)
+    conv = op == "QLinearConv"
+    shapes = ((1, 3, 4, 4), (2, 3, 2, 2)) if conv else ((4, 6), (6, 3))
+    lows = [integers(rng, shape, S8) // 2 for shape in shapes]
+    highs = [value + rng.integers(0, 2, value.shape).astype(S8) for value in lows]
+    parameters = {"scale": scale(rng), "zero": np.array(3, S8), "y_scale": scale(rng, (), 0.05, 0.06)}
+    names = ["a", "scale", "zero", "b", "scale", "zero", "y_scale", "zero"]
+    model = one_node(op, {"a": lows[0], "b": lows[1], **parameters}, constants=set(parameters))
+    model.graph.node[0].input[:] = names
+    bounds = evaluate(model, {"a": lows[0], "b": lows[1]})["y0"]
+    open_ = evaluate_with_bounds(model, {"a": Bounds(lows[0], highs[0]), "b": Bounds(lows[1], highs[1])})
+    assert not outside(bounds, open_).any() and undecided(open_)
+    for _ in range(20):
+        chosen = {k: np.where(rng.random(lo.shape) < 0.5, lo, hi) for k, lo, hi in zip("ab", lows, highs, strict=True)}
+        assert not outside(evaluate(model, chosen)["y0"], open_).any()
+
+
+def evaluate_with_bounds(model, feed):
+    values = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer} | feed
+    node = model.graph.node[0]
+    return bounds_operators[node.op_type]({}, *(values[name] for name in node.input))[...]
+
+
 # Where onnxruntime is not the judge.
 
 
@@ -304,8 +434,8 @@ def test_sums_do_not_round_beyond_float32():
 
 def test_unknown_operator():
     x = np.zeros((1, 2), np.float32)
-    model = one_node("Softmax", {"x": x})
-    with pytest.raises(Unsupported, match="knows no Softmax"):
+    model = one_node("Hardmax", {"x": x})
+    with pytest.raises(Unsupported, match="knows no Hardmax"):
         evaluate(model, {"x": x})
     assert set(evaluate(model, {"x": x}, stop_at_unsupported=True)) == {"x"}
     with pytest.raises(ValueError, match="no value for input 'x'"):

@@ -98,6 +98,11 @@ def clip(attributes, x, low=None, high=None):
     return x if high is None else np.minimum(x, np.asarray(high).astype(x.dtype))
 
 
+def prelu(attributes, x, slope):
+    """One rounded product where x is negative."""
+    return np.where(x < 0, x * slope, x)
+
+
 def _same_type(operation):
     """numpy would widen int8 + int8 to int8 too, but float32 + python float must not appear: operands agree in ONNX."""
 
@@ -121,6 +126,10 @@ OPERATORS = {
     "Cast": cast,
     "Clip": clip,
     "Relu": lambda attributes, x: np.maximum(x, x.dtype.type(0)),
+    "LeakyRelu": lambda attributes, x: prelu(attributes, x, F32(attributes.get("alpha", 0.01))),
+    "PRelu": prelu,
+    "Sqrt": lambda attributes, x: np.sqrt(x),
+    "Div": _same_type(np.divide),
     "Add": _same_type(np.add),
     "Sub": _same_type(np.subtract),
     "Mul": _same_type(np.multiply),

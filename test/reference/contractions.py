@@ -54,18 +54,26 @@ def matmul_integer(attributes, a, b, a_zero=None, b_zero=None):
     return to_int32(np.matmul(centred(a, a_zero, -2), centred(b, b_zero, -1)))
 
 
-def qlinear_conv(attributes, x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias=None):
-    total = convolve(attributes, centred(x, x_zero), centred(w, w_zero))
+def requantize_conv(total, x_scale, w_scale, y_scale, y_zero, bias=None):
     if bias is not None:
         total = total + along(bias, total.ndim, 1).astype(np.float64)
     multiplier = along((F32(x_scale) * w_scale.astype(F32)) / F32(y_scale), total.ndim, 1)
     return requantize(to_int32(total), multiplier, y_zero)
 
 
-def qlinear_matmul(attributes, a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero):
-    total = np.matmul(centred(a, a_zero, -2), centred(b, b_zero, -1))
+def requantize_matmul(total, a_scale, b_scale, y_scale, y_zero, bias=None):
     multiplier = along((F32(a_scale) * b_scale.astype(F32)) / F32(y_scale), total.ndim, -1)
     return requantize(to_int32(total), multiplier, y_zero)
+
+
+def qlinear_conv(attributes, x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias=None):
+    total = convolve(attributes, centred(x, x_zero), centred(w, w_zero))
+    return requantize_conv(total, x_scale, w_scale, y_scale, y_zero, bias)
+
+
+def qlinear_matmul(attributes, a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero):
+    total = np.matmul(centred(a, a_zero, -2), centred(b, b_zero, -1))
+    return requantize_matmul(total, a_scale, b_scale, y_scale, y_zero)
 
 
 OPERATORS = {

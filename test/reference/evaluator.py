@@ -4,20 +4,34 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from reference import arithmetic, contractions, moves, windows
+from reference import arithmetic, bounds, contractions, moves, real, windows
 
-OPERATORS = {**contractions.OPERATORS, **arithmetic.OPERATORS, **windows.OPERATORS, **moves.OPERATORS}
+EXACT = {**contractions.OPERATORS, **arithmetic.OPERATORS, **windows.OPERATORS, **moves.OPERATORS}
 
 
 class Unsupported(RuntimeError):
     """The graph has an operator, or a form of one, that the judge does not know."""
 
 
-def evaluate(model: onnx.ModelProto, feed: dict[str, np.ndarray], stop_at_unsupported=False) -> dict[str, np.ndarray]:
-    """All tensors of the graph by name, inputs and initializers included.
+def _function(operator: str, operands: list):
+    """What computes the operator on these operands, exact or known within bounds."""
+    if operator in real.OPERATORS:
+        return real.OPERATORS[operator]
+    if operator not in EXACT:
+        return None
+    if not any(isinstance(operand, bounds.Bounds) for operand in operands):
+        return EXACT[operator]
+    if operator not in bounds.OPERATORS:
+        raise NotImplementedError("on values that are known within bounds only")
+    return bounds.OPERATORS[operator]
 
-    With `stop_at_unsupported`, whatever depends on an operator that the judge does not know is left out of the result
-    (a float host operator in the middle of a network); otherwise it raises Unsupported.
+
+def evaluate(model: onnx.ModelProto, feed: dict, stop_at_unsupported=False) -> dict:
+    """All tensors of the graph by name, inputs and initializers included: arrays, or Bounds where floats have no one right
+    result (an 8-bit tensor behind them is an array unless a value lies at a rounding boundary).
+
+    With `stop_at_unsupported`, whatever depends on an operator, or a form of one, that the judge does not know is left out
+    of the result (a float host operator in the middle of a network); otherwise it raises Unsupported.
     """
     graph = model.graph
     opset = {entry.domain: entry.version for entry in model.opset_import}
@@ -34,17 +48,21 @@ def evaluate(model: onnx.ModelProto, feed: dict[str, np.ndarray], stop_at_unsupp
                 continue
             missing = next(name for name in node.input if name and name not in values)
             raise ValueError(f"{operator} '{node.name}' reads '{missing}', which nothing before it makes")
-        if operator not in OPERATORS:
-            if stop_at_unsupported:
-                continue
-            raise Unsupported(f"the reference knows no {operator} (node '{node.name}')")
+        operands = [values[name] if name else None for name in node.input]
         attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
         attributes["opset"] = opset.get(node.domain, 1)
         attributes["outputs"] = len(node.output)
         try:
-            results = OPERATORS[operator](attributes, *(values[name] if name else None for name in node.input))
+            function = _function(operator, operands)
+            results = function(attributes, *operands) if function else None
         except NotImplementedError as error:
+            if stop_at_unsupported:
+                continue
             raise Unsupported(f"{operator} '{node.name}': {error}") from error
+        if function is None:
+            if stop_at_unsupported:
+                continue
+            raise Unsupported(f"the reference knows no {operator} (node '{node.name}')")
         results = results if isinstance(results, (tuple, list)) else (results,)
-        values.update((name, value) for name, value in zip(node.output, results, strict=True) if name)
+        values.update((name, bounds.settled(value)) for name, value in zip(node.output, results, strict=True) if name)
     return values

@@ -6,6 +6,7 @@ every element, golden = RTL on every word written to scratchpad and DRAM.
 """
 
 import argparse
+import re
 import sys
 import tempfile
 import time
@@ -19,6 +20,7 @@ from fuzz_layers import paths
 from fuzz_layers.cases import Case, draw
 from fuzz_layers.check import check
 
+MOST_UNJUDGED = 0.02  # of the cases; more, and the run fails
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -28,7 +30,9 @@ def main() -> int:
     if not base.exists():
         print(f"fuzz-layers: error: no configuration {options.config}: {base} does not exist", file=sys.stderr)
         return 1
-    taken, faults, aside, errors = Counter(), 0, Counter(), []
+    taken, faults, errors = Counter(), 0, []
+    aside = {"not judged": Counter(), "refused": Counter()}
+    judged = Counter()
     indices = [options.only] if options.only is not None else range(options.count)
     start = last = time.monotonic()
     print(f"fuzz-layers: seed {options.seed}, {len(indices)} cases on {base.stem}", flush=True)
@@ -39,9 +43,11 @@ def main() -> int:
             result = check(case, configuration, with_rtl=not options.golden_only)
             taken += result.paths
             if result.refused:
-                aside["refused"] += 1
+                aside["refused"][_kind(result.refused)] += 1
             elif result.unjudged and not result.fault:
-                aside["not judged"] += 1
+                aside["not judged"][_kind(result.unjudged)] += 1
+            judged.update({"elements": result.elements, "undecided": result.undecided})
+            judged["apart"] = max(judged["apart"], result.apart)
             if options.only is not None and (result.refused or result.unjudged):
                 print(result.refused or f"not judged: {result.unjudged}")
             if result.fault:
@@ -54,7 +60,7 @@ def main() -> int:
             if time.monotonic() - last > 5:
                 last = time.monotonic()
                 print(f"  {done} of {len(indices)} cases, {last - start:.0f} s", file=sys.stderr, flush=True)
-    return _summary(taken, faults, aside, errors, len(indices), options)
+    return _summary(taken, faults, aside, judged, errors, len(indices), options)
 
 
 def _arguments() -> argparse.Namespace:
@@ -80,7 +86,12 @@ def _keep(case: Case, configuration: Path, folder: Path) -> None:
     (folder / "config.toml").write_text(configuration.read_text())
 
 
-def _summary(taken: Counter, faults: int, aside: Counter, errors: list, count: int, options) -> int:
+def _kind(reason: str) -> str:
+    """The reason without this case's names and numbers."""
+    return re.sub(r"'[^']*'|\S*/\S*|\d+", "*", reason)
+
+
+def _summary(taken: Counter, faults: int, aside: dict, judged: Counter, errors: list, count: int, options) -> int:
     print("\ncases by path:")
     for path in paths.PATHS:
         print(f"  {path:24} {taken[path]:6}")
@@ -95,13 +106,23 @@ def _summary(taken: Counter, faults: int, aside: Counter, errors: list, count: i
     if missing and not options.any_paths and options.only is None:
         print(f"no case took: {', '.join(missing)}")
         failed = True
-    equal = count - faults - sum(aside.values())
+    for words, reasons in aside.items():
+        for reason, cases in reasons.most_common():
+            print(f"{words}: {cases} × {reason}")
+    equal = count - faults - sum(reasons.total() for reasons in aside.values())
     if not equal and options.only is None:
         print("no case was judged")
         failed = True
+    if aside["not judged"].total() > count * MOST_UNJUDGED:
+        print(f"more than {MOST_UNJUDGED:.0%} of the cases are not judged")
+        failed = True
     print(
-        f"{equal} equal, {faults} different; {aside['not judged']} where golden = RTL and the reference has no answer, "
-        f"{aside['refused']} refused"
+        f"{judged['elements']} elements judged; for {judged['undecided']} of them floats at a rounding boundary leave more "
+        f"than one answer, at most {judged['apart']} apart"
+    )
+    print(
+        f"{equal} equal, {faults} different; {aside['not judged'].total()} where golden = RTL and the reference has no "
+        f"answer, {aside['refused'].total()} refused"
     )
     return 1 if failed else 0
 

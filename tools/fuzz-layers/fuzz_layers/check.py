@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import tilewright
-from reference import Unsupported, evaluate
+from reference import Unsupported, evaluate, outside, undecided
 
 from fuzz_layers import paths
 from fuzz_layers.cases import Case
@@ -19,12 +19,17 @@ DECODER = Decoder()
 
 @dataclass
 class Result:
-    """`fault` is empty when everything agrees. `unjudged`: golden and RTL agree, but the reference has no answer. Cycles are those of RTL and model; 0 where nothing runs on the array."""
+    """`fault` is empty when everything agrees. `unjudged`: golden and RTL agree, but the reference has no answer. Cycles
+    are those of RTL and model; 0 where nothing runs on the array. Of the `elements` that were judged, the reference allows
+    more than one answer in the `undecided`, at most `apart`: floats come to lie at a rounding boundary before them."""
 
     fault: str = ""
     paths: Counter = field(default_factory=Counter)
     cycles: int = 0
     modelled: int = 0
+    elements: int = 0
+    undecided: int = 0
+    apart: int = 0
     refused: str = ""
     unjudged: str = ""
 
@@ -32,7 +37,7 @@ class Result:
 def check(case: Case, configuration: Path, with_rtl: bool = True) -> Result:
     """Compiles the case for `configuration` and runs it on all executors."""
     result = Result()
-    judges = {"the model": case.model} if case.exact else {}
+    judges = {"the model": case.model} if case.decides else {}
     negative_scale = False
     try:
         model = tilewright.compile(case.model, config=configuration)
@@ -56,24 +61,32 @@ def check(case: Case, configuration: Path, with_rtl: bool = True) -> Result:
         result.fault = str(error)
         return result
     try:
-        result.fault = _against_reference(case, judges, outputs)
-    except Unsupported as error:  # a float operator that stayed on the host
+        result.fault = _against_reference(case, judges, outputs, result)
+    except Unsupported as error:
         result.unjudged = str(error)
     if with_rtl and model.programs:
         result.cycles, result.modelled = report.total["cycles"], modelled.total["cycles"]
     return result
 
 
-def _against_reference(case: Case, judges: dict[str, onnx.ModelProto], outputs: dict[str, np.ndarray]) -> str:
-    """What differs first, or nothing. The quantized network emitted decides, and the model where it has no float operators."""
+def _against_reference(case: Case, judges: dict[str, onnx.ModelProto], outputs: dict, result: Result) -> str:
+    """What differs first, or nothing. The quantized network emitted decides, and the model unless the compiler quantized
+    something of it."""
     for words, judge in judges.items():
         values = evaluate(judge, case.feed)
         for name, got in outputs.items():
             want = values[name]
             if got.shape != want.shape or got.dtype != want.dtype:
                 return f"{name} is {got.dtype} {got.shape}, by {words} {want.dtype} {want.shape}"
-            if not np.array_equal(got, want):
-                wrong = np.argwhere(got != want)
+            wrong = np.argwhere(outside(got, want))
+            if len(wrong):
                 at = tuple(int(i) for i in wrong[0])
-                return f"{len(wrong)} of {got.size} elements of {name} differ from {words}: at {at} {got[at]}, not {want[at]}"
+                right = want[at] if isinstance(want, np.ndarray) else f"{want[at].low} to {want[at].high}"
+                return (
+                    f"{len(wrong)} of {got.size} elements of {name} differ from {words}: at {at} {got[at]}, not {right}"
+                )
+            result.elements += got.size
+            if count := undecided(want):
+                result.undecided += count
+                result.apart = max(result.apart, int((want.high.astype(int) - want.low).max()))
     return ""

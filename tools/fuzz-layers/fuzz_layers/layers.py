@@ -105,7 +105,6 @@ def float_convolution(graph: Graph, x: Tensor) -> Tensor | None:
     scales = rng.uniform(0.002, 0.02, out_channels).astype(np.float32)
     spread = _scale_for(rng, x, scales, size * size * channels // group)
     out = graph.tensor("conv", (samples, out_channels, height, width), x.dtype, spread)
-    graph.exact = False
     floats = [graph.fresh("float") for _ in range(4)]
     graph.node("DequantizeLinear", [x.name, *graph.quantization(x)], floats[0])
     zero_points = graph.constant(np.zeros(out_channels, np.int8), "zero_point")
@@ -115,7 +114,15 @@ def float_convolution(graph: Graph, x: Tensor) -> Tensor | None:
         floats[1],
         axis=0,
     )
-    bias = graph.constant((rng.uniform(-40, 40, out_channels) * spread).astype(np.float32), "bias")
+    real_bias = (rng.uniform(-40, 40, out_channels) * spread).astype(np.float32)
+    if rng.random() < 0.5:  # as tools write it: int32 at the scale of the sums
+        units = x.scale * scales
+        bias = graph.fresh("bias")
+        stored = [graph.constant(np.rint(real_bias / units).astype(np.int32), "bias"), graph.constant(units, "scale")]
+        graph.node("DequantizeLinear", stored, bias, axis=0)
+    else:
+        bias = graph.constant(real_bias, "bias")
+        graph.decides = False
     pads = [size // 2] * 4
     graph.node("Conv", [floats[0], floats[1], bias], floats[2], kernel_shape=[size, size], pads=pads, group=group)
     kind = str(rng.choice(["Relu", "Clip", "PRelu", "LeakyRelu"]))
@@ -233,14 +240,20 @@ ACTIVATIONS = {
     "Sigmoid": {},
     "Tanh": {},
     "HardSigmoid": {},
+    "HardSwish": {},
+    "Elu": {"alpha": 0.7},
+    "Erf": {},
+    "Softplus": {},
+    "Gelu": {},
+    "Softmax": {"axis": 1},
 }
+RANGES = {"Sigmoid": 1, "HardSigmoid": 1, "Softmax": 1, "Tanh": 2, "Erf": 2}  # of those that are bounded
 
 
 def activation(graph: Graph, x: Tensor) -> Tensor:
     kind = str(graph.rng.choice([*ACTIVATIONS, "PRelu", "Clip"]))
-    out = graph.tensor("activation", x.shape, x.dtype, float(x.scale) * graph.rng.uniform(0.5, 1.1))
-    if kind in ("Sigmoid", "Tanh", "HardSigmoid"):
-        out = graph.tensor("activation", x.shape, x.dtype, 1 / 128 if kind == "Tanh" else 1 / 255)
+    scale = RANGES[kind] / 256 if kind in RANGES else float(x.scale) * graph.rng.uniform(0.5, 1.1)
+    out = graph.tensor("activation", x.shape, x.dtype, scale)
     extra = []
     if kind == "PRelu":
         slope = (x.shape[1], 1, 1) if len(x.shape) == 4 else (x.shape[1],)
@@ -249,6 +262,36 @@ def activation(graph: Graph, x: Tensor) -> Tensor:
         low, high = sorted(graph.rng.uniform(-100, 100, 2) * float(x.scale))
         extra = [graph.constant(np.float32(low), "low"), graph.constant(np.float32(high), "high")]
     return graph.float_layer(kind, [x], out, extra, **ACTIVATIONS.get(kind, {}))
+
+
+def product_of_activations(graph: Graph, x: Tensor) -> Tensor | None:
+    """x · xᵀ: no operand is constant."""
+    if len(x.shape) != 2:
+        return None
+    rows, inner = x.shape
+    turned = Tensor(graph.fresh("transpose"), (inner, rows), x.dtype, x.scale, x.zero_point)
+    graph.node("Transpose", [x.name], turned.name, perm=[1, 0])
+    spread = float(x.scale) ** 2 * 74 * 74 * np.sqrt(inner)
+    out = graph.tensor("product", (rows, rows), x.dtype, spread / float(graph.rng.choice([20, 60, 200])))
+    operands = [x.name, *graph.quantization(x), turned.name, *graph.quantization(turned), *graph.quantization(out)]
+    graph.node("QLinearMatMul", operands, out.name)
+    return out
+
+
+def weights_at_run_time(graph: Graph, x: Tensor) -> Tensor | None:
+    """A 1×1 convolution whose weights are an input of the model."""
+    rng = graph.rng
+    if len(x.shape) != 4:
+        return None
+    out_channels = int(rng.integers(1, 33))
+    if out_channels * int(np.prod(x.shape)) > MAX_MACS:
+        return None
+    weights = graph.input((out_channels, x.shape[1], 1, 1), x.dtype)
+    scale = _scale_for(rng, x, np.full(1, weights.scale), x.shape[1])
+    out = graph.tensor("conv", (x.shape[0], out_channels, *x.shape[2:]), x.dtype, scale)
+    operands = [x.name, *graph.quantization(x), weights.name, *graph.quantization(weights), *graph.quantization(out)]
+    graph.node("QLinearConv", operands, out.name, kernel_shape=[1, 1])
+    return out
 
 
 def concat(graph: Graph, x: Tensor) -> Tensor | None:
@@ -290,4 +333,6 @@ KINDS = {
     residual: 2.5,
     activation: 3,
     concat: 1.5,
+    product_of_activations: 1,
+    weights_at_run_time: 0.5,
 }
