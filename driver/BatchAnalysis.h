@@ -18,7 +18,8 @@ struct BatchAnalysis {
 };
 
 /// `main`: after shape inference with the first sizes of the inputs open. Samples are independent when the batch symbol
-/// is the first dimension of every tensor it occurs in, and no node works along that axis.
+/// is the first dimension of every tensor it occurs in, no number is computed from it, and each node treats samples
+/// alone (BatchRules.h).
 BatchAnalysis analyseBatch(mlir::func::FuncOp main);
 
 } // namespace tilewright

@@ -337,8 +337,11 @@ void Compilation::declareModel() {
   Signature signature = declaredSignature(context, model, specialisations[0].main);
   tables.inputs = std::move(signature.inputs);
   tables.outputs = std::move(signature.outputs);
-  if (options.batch && signature.batch.obstacle.empty() && !options.allTensors)
+  if (options.batch && !options.allTensors)
     for (auto &plan : tables.plans) {
+      plan->batch_obstacle = signature.batch.obstacle;
+      if (!signature.batch.obstacle.empty())
+        continue;
       plan->batch = static_cast<uint64_t>(*options.batch);
       plan->batched_inputs.assign(signature.batch.inputs.begin(), signature.batch.inputs.end());
       plan->batched_outputs.assign(signature.batch.outputs.begin(), signature.batch.outputs.end());

@@ -135,6 +135,8 @@ std::vector<std::string> Model::specialisations() const {
               callerShape(*plan, *plan->input_shapes()->Get(i), isBatched(plan->batched_inputs(), i));
     if (plan->batch())
       line += " (any N, " + std::to_string(plan->batch()) + " per pass)";
+    else if (plan->batch_obstacle())
+      line += " (no other number of samples: " + plan->batch_obstacle()->str() + ")";
     lines.push_back(line);
   }
   return lines;
