@@ -312,24 +312,24 @@ Num sigmoid(Num x) {
 // Conversion
 //===----------------------------------------------------------------------===//
 
-/// Whole numbers between `low` and `high` as floats of x's type that are safe for fptosi / fptoui.
-static Num clampToRange(Num x, unsigned width, bool isUnsigned) {
-  double low = isUnsigned ? 0.0 : -std::ldexp(1.0, width - 1);
-  double high = std::ldexp(1.0, isUnsigned ? width : width - 1) - 1.0;
-  // The largest float not above `high`: 2^31 - 1 is no float32.
-  unsigned precision = x.width() == 64 ? 53 : 24;
-  unsigned magnitude = isUnsigned ? width : width - 1;
-  if (magnitude > precision)
-    high = std::ldexp(1.0, magnitude) - std::ldexp(1.0, magnitude - precision);
-  Num clamped = select(x < x(low), x(low), select(x > x(high), x(high), x));
-  return select(isNan(x), x(0.0), clamped);
-}
-
-static Num truncateTo(Num x, Type element, bool isUnsigned) {
+/// The float x truncated to the nearest number that `width` bits hold, as an integer of `element`, at least as wide; a
+/// NaN is 0.
+static Num truncateWithin(Num x, unsigned width, Type element, bool isUnsigned) {
+  unsigned magnitude = isUnsigned ? width : width - 1, precision = x.width() == 64 ? 53 : 24;
+  double low = isUnsigned ? 0.0 : -std::ldexp(1.0, width - 1), beyond = std::ldexp(1.0, magnitude);
+  // The largest float below `beyond`, or the largest integer: 2^31 - 1 is no float32.
+  double high = beyond - (magnitude > precision ? std::ldexp(1.0, magnitude - precision) : 1.0);
+  Num safe = select(isNan(x), x(0.0), select(x < x(low), x(low), select(x > x(high), x(high), x)));
   Type type = x.like(element);
-  Value value = isUnsigned ? arith::FPToUIOp::create(*x.b, x.loc, type, x.v).getResult()
-                           : arith::FPToSIOp::create(*x.b, x.loc, type, x.v).getResult();
-  return Num(*x.b, x.loc, value, isUnsigned);
+  Num whole(*x.b, x.loc,
+            isUnsigned ? arith::FPToUIOp::create(*x.b, x.loc, type, safe.v).getResult()
+                       : arith::FPToSIOp::create(*x.b, x.loc, type, safe.v).getResult(),
+            isUnsigned);
+  if (magnitude <= precision)
+    return whole;
+  // All magnitude bits set: -1 where the sign bit belongs to them.
+  uint64_t largest = magnitude == 64 ? ~0ull : (1ull << magnitude) - 1;
+  return select(x >= x(beyond), whole.integer(static_cast<int64_t>(largest)), whole);
 }
 
 Num convert(Num x, Type element, bool isUnsigned) {
@@ -351,7 +351,7 @@ Num convert(Num x, Type element, bool isUnsigned) {
     // the low bits.
     unsigned via = to < 32 ? 32 : to;
     bool viaUnsigned = isUnsigned && to >= 32;
-    Num wide = truncateTo(clampToRange(x, via, viaUnsigned), b.getIntegerType(via), viaUnsigned);
+    Num wide = truncateWithin(x, via, b.getIntegerType(via), viaUnsigned);
     return via == to ? make(wide.v) : make(arith::TruncIOp::create(b, x.loc, type, wide.v));
   }
   if (isa<FloatType>(element)) {
@@ -370,8 +370,7 @@ Num convert(Num x, Type element, bool isUnsigned) {
 
 Num saturateRounded(Num x, Type element, bool isUnsigned) {
   unsigned to = element.getIntOrFloatBitWidth();
-  Num wide = truncateTo(clampToRange(roundEven(x), to, isUnsigned), x.b->getIntegerType(to < 32 ? 32 : to),
-                        isUnsigned && to >= 32);
+  Num wide = truncateWithin(roundEven(x), to, x.b->getIntegerType(to < 32 ? 32 : to), isUnsigned);
   if (to >= 32)
     return wide;
   return Num(*x.b, x.loc, arith::TruncIOp::create(*x.b, x.loc, x.like(element), wide.v), isUnsigned);

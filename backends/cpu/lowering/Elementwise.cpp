@@ -70,8 +70,28 @@ static Num mod(const Elementwise &x) {
   return select((r != r(0.0)) & ((r ^ b) < r(0.0)), r + b, r);
 }
 
+/// Whole numbers, wrapping as products do. A negative power is that of 1 / base truncated, which is 0 but for 1 and -1.
+static Num wholePow(Num base, Num exponent) {
+  Num zero = exponent.integer(0), one = exponent.integer(1), result = base.integer(1), square = base;
+  for (unsigned bit = 0; bit < exponent.width(); ++bit) {
+    Num isSet = ((bit ? shiftRight(exponent, exponent.integer(bit)) : exponent) & one) != zero;
+    result = select(isSet, result * square, result);
+    if (bit + 1 < exponent.width())
+      square = square * square;
+  }
+  if (exponent.isUnsigned)
+    return result;
+  // The lowest bit of a negative exponent tells odd from even; squares of ±1 are 1, so `result` is right for them.
+  Num isUnit = base == base.integer(1);
+  if (!base.isUnsigned)
+    isUnit = isUnit | (base == base.integer(-1));
+  return select((exponent < zero) & ~isUnit, base.integer(0), result);
+}
+
 static Num pow(const Elementwise &x) {
   Num base = x[0], exponent = x[1];
+  if (!base.isFloat() && !exponent.isFloat())
+    return wholePow(base, exponent);
   if (!base.isFloat()) {
     Type f64 = x.k.b.getF64Type();
     return convert(libm("pow", {convert(base, f64), convert(exponent, f64)}), base.element(), base.isUnsigned);

@@ -175,11 +175,14 @@ void Recurrent::readOperands() {
 void Recurrent::readActivations() {
   static const StringRef ofGates[] = {"Sigmoid", "Tanh", "Tanh"};
   auto names = dyn_cast_if_present<ArrayAttr>(node.attr("activations"));
-  auto floats = [&](StringRef name, size_t i) -> std::optional<double> {
-    auto list = dyn_cast_if_present<ArrayAttr>(node.attr(name));
-    if (!list || i >= list.size())
+  // The lists hold numbers for the functions that take one only, in their order.
+  size_t alphas = 0, betas = 0;
+  auto next = [&](StringRef attribute, size_t &used, StringRef name,
+                  ArrayRef<StringRef> takers) -> std::optional<double> {
+    auto list = dyn_cast_if_present<ArrayAttr>(node.attr(attribute));
+    if (!list || used >= list.size() || !llvm::is_contained(takers, name.lower()))
       return std::nullopt;
-    return cast<FloatAttr>(list[i]).getValueAsDouble();
+    return cast<FloatAttr>(list[used++]).getValueAsDouble();
   };
   if (names && static_cast<int64_t>(names.size()) != functions * directions)
     throw Unsupported("activations needs " + std::to_string(functions * directions) + " names");
@@ -187,9 +190,12 @@ void Recurrent::readActivations() {
     auto &list = activations.emplace_back();
     for (int64_t f = 0; f < functions; ++f) {
       size_t i = d * functions + f;
-      StringRef byDefault = gates == 1 ? "Tanh" : ofGates[f];
-      list.push_back(activation(names ? cast<StringAttr>(names[i]).getValue() : byDefault,
-                                floats("activation_alpha", i), floats("activation_beta", i)));
+      StringRef name = names ? cast<StringAttr>(names[i]).getValue() : gates == 1 ? StringRef("Tanh") : ofGates[f];
+      std::optional<double> alpha =
+          next("activation_alpha", alphas, name,
+               {"affine", "elu", "hardsigmoid", "leakyrelu", "scaledtanh", "thresholdedrelu"});
+      std::optional<double> beta = next("activation_beta", betas, name, {"affine", "hardsigmoid", "scaledtanh"});
+      list.push_back(activation(name, alpha, beta));
     }
   }
 }

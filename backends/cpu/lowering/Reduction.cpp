@@ -28,8 +28,18 @@ struct Reduction {
 Num zero(Num x) { return x.integer(0); }
 Num one(Num x) { return x.integer(1); }
 Num ratio(Num sum, double count) { return sum / count; }
-Num logOf(Num x, double) { return libm("log", {x}); }
-Num rootOf(Num x, double) { return x.isFloat() ? sqrt(x) : convert(sqrt(convert(x, x.b->getF64Type())), x.element()); }
+/// `function` of a float, or of an integer in float64, truncated.
+template <typename Function> Num asFloat(Num x, Function function) {
+  if (x.isFloat())
+    return function(x);
+  return convert(function(convert(x, x.b->getF64Type())), x.element(), x.isUnsigned);
+}
+Num logOf(Num x, double) {
+  return asFloat(x, [](Num v) { return libm("log", {v}); });
+}
+Num rootOf(Num x, double) {
+  return asFloat(x, [](Num v) { return sqrt(v); });
+}
 
 const Reduction kReductions[] = {
     {"ReduceSum", zero, addInAnyOrder},
@@ -100,17 +110,20 @@ static void lowerLogSumExp(KernelBuilder &k, ArrayRef<NodeOp> nodes) {
   NodeOp root = nodes.front();
   Buffer in = k.input(root.input(0)), out = k.output(root->getResult(0));
   ReducedAxes axes = axesOf(root);
-  Type type = computeType(in.type);
+  Type type = isa<FloatType>(in.type) ? computeType(in.type) : k.b.getF64Type();
   Buffer highest = k.scratch(out.shape, type), sum = k.scratch(out.shape, type);
-  foldInto(k, in, axes, highest, {"", lowestOf, maximum});
+  foldInto(k, in, axes, highest, {"", lowestOf, [](Num y, Num x) { return maximum(y, convert(x, y.element())); }});
   // Where all is -inf (or +inf) the difference would be NaN.
   k.map(out.shape, {k.whole(highest)}, {k.whole(highest)},
         [&](ArrayRef<Num> x) -> SmallVector<Num> { return {select(abs(x[0]) == x[0](INFINITY), x[0](0.0), x[0])}; });
   k.fill(sum, k.constant(type, 0.0));
   k.reduce(in.shape, {k.whole(in), {highest, axes.strides, 0}}, {{sum, axes.strides, 0}},
-           [&](ArrayRef<Num> x) -> SmallVector<Num> { return {addInAnyOrder(x[2], exp(x[0] - x[1]))}; });
-  k.map(out.shape, {k.whole(sum), k.whole(highest)}, {k.whole(out)},
-        [&](ArrayRef<Num> x) -> SmallVector<Num> { return {libm("log", {x[0]}) + x[1]}; });
+           [&](ArrayRef<Num> x) -> SmallVector<Num> { return {addInAnyOrder(x[2], exp(convert(x[0], type) - x[1]))}; });
+  k.map(out.shape, {k.whole(sum), k.whole(highest)}, {k.whole(out)}, [&](ArrayRef<Num> x) -> SmallVector<Num> {
+    Num result = libm("log", {x[0]}) + x[1];
+    bool isWhole = !isa<FloatType>(in.type);
+    return {isWhole ? convert(result, storageType(in.type), isUnsignedType(in.type)) : result};
+  });
 }
 
 static void lowerArg(KernelBuilder &k, ArrayRef<NodeOp> nodes) {

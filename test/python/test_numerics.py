@@ -1,0 +1,94 @@
+"""Rules of docs/numerics.md on which runtimes differ or that are easily lost, on the CPU target."""
+
+import numpy as np
+import onnxruntime
+import pytest
+from onnx import helper
+
+tilewright = pytest.importorskip("tilewright", reason="the Python module was not built")
+
+
+def node_model(op, feeds, result, opset=18, **attributes):
+    names = list(feeds)
+    element = helper.np_dtype_to_tensor_dtype
+    graph = helper.make_graph(
+        [helper.make_node(op, names, ["y"], name="node", **attributes)],
+        "net",
+        [helper.make_tensor_value_info(n, element(feeds[n].dtype), feeds[n].shape) for n in names],
+        [helper.make_tensor_value_info("y", element(np.dtype(result)), None)],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+
+
+def run(op, feeds, result, **attributes):
+    return tilewright.compile(node_model(op, feeds, result, **attributes), target="cpu").run(feeds)["y"]
+
+
+@pytest.mark.parametrize("element", ["int32", "int64", "uint32", "uint64"])
+@pytest.mark.parametrize("op, exact", [("ReduceLogSum", lambda x: np.log(x.sum())), ("ReduceLogSumExp", None)])
+def test_logarithms_of_integers_truncate(op, exact, element):
+    x = np.array([3, 4, 5, 6, 7, 8], element)
+    want = exact(x) if exact else np.log(np.exp(x.astype(np.float64)).sum())
+    assert run(op, {"x": x}, element, keepdims=0) == np.array(want).astype(element)
+
+
+@pytest.mark.parametrize("source", ["float32", "float64"])
+@pytest.mark.parametrize("target", ["int32", "int64", "uint32", "uint64"])
+def test_cast_takes_the_nearest_integer(source, target):
+    limits = np.iinfo(target)
+    top = float(limits.max) + 1
+    below = float(np.nextafter(np.array(top, source), np.array(0, source)))
+    x = np.array([np.inf, 1e30, top, below, -np.inf, -1e30, float(limits.min), 2.5, -0.75, np.nan], source)
+    inside = int(min(below, limits.max))
+    want = [limits.max] * 3 + [inside] + [limits.min] * 3 + [2, 0, 0]
+    got = run("Cast", {"x": x}, target, to=helper.np_dtype_to_tensor_dtype(np.dtype(target)))
+    assert got.tolist() == want
+
+
+@pytest.mark.parametrize("source", ["float32", "float64"])
+@pytest.mark.parametrize("target", ["int8", "uint8", "int16", "uint16"])
+def test_cast_to_narrow_integers_keeps_low_bits(source, target):
+    x = np.array([np.inf, -np.inf, 300.7, -1.5, 70000.0, 3e9], source)
+    wide = np.array([2**31 - 1, -(2**31), 300, -1, 70000, 2**31 - 1], np.int32)
+    got = run("Cast", {"x": x}, target, to=helper.np_dtype_to_tensor_dtype(np.dtype(target)))
+    assert got.tolist() == wide.astype(target).tolist()
+
+
+@pytest.mark.parametrize("element", ["int32", "int64"])
+def test_pow_of_integers_is_exact_and_wraps(element):
+    bits = np.iinfo(element).bits
+    base = np.array([3, 2, 7, -3, -1, -1, 1, 2, 0, 5, 10], element)
+    exponent = np.array([39, bits - 1, 0, 3, -3, -2, -9, -1, 0, 100, 2], element)
+
+    def exact(b, e):
+        value = b**e if e >= 0 else (b ** (-e) if abs(b) == 1 else 0)
+        return (value + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
+
+    got = run("Pow", {"x": base, "e": exponent}, element)
+    assert got.tolist() == [exact(int(b), int(e)) for b, e in zip(base, exponent, strict=True)]
+
+
+@pytest.mark.parametrize(
+    "op, activations, alpha, beta",
+    [
+        ("GRU", ["Sigmoid", "LeakyRelu"], [0.05], None),
+        ("GRU", ["HardSigmoid", "ScaledTanh"], [0.3, 0.7], [0.4, 0.9]),
+        ("LSTM", ["Sigmoid", "Elu", "LeakyRelu"], [0.6, 0.2], None),
+        ("RNN", ["Affine"], [0.4], [0.1]),
+    ],
+)
+def test_recurrent_activations_take_their_numbers_in_order(op, activations, alpha, beta):
+    gates = {"GRU": 3, "LSTM": 4, "RNN": 1}[op]
+    random = np.random.default_rng(3)
+    feeds = {
+        "x": random.normal(size=(3, 2, 4)).astype(np.float32),
+        "w": random.normal(size=(1, gates * 5, 4)).astype(np.float32),
+        "r": random.normal(size=(1, gates * 5, 5)).astype(np.float32) * 0.3,
+    }
+    attributes = {"activations": activations, "activation_alpha": alpha, "hidden_size": 5}
+    if beta:
+        attributes["activation_beta"] = beta
+    proto = node_model(op, feeds, "float32", **attributes)
+    want = onnxruntime.InferenceSession(proto.SerializeToString()).run(None, feeds)[0]
+    got = tilewright.compile(proto, target="cpu").run(feeds)["y"]
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
