@@ -123,6 +123,21 @@ bool LayerFormer::formLayout(const LayerPattern &pattern) {
 
 Formed LayerFormer::dispatch(const LayerPattern &pattern) { return formerOf(pattern.root)(*this, pattern); }
 
+/// Bytes that a concatenation takes on chip as long as any of it is in use, because several layers write into one word:
+/// a part that begins within a word cannot be streamed. 0 for all else.
+static int64_t bytesKept(const TargetDescription &target, tile::TileRootInterface root) {
+  auto move = dyn_cast<tile::MoveOp>(root.getOperation());
+  if (!target.placesBuffers() || !move || move.getKind() != tile::MoveKind::Concat)
+    return 0;
+  int64_t channel = 0;
+  for (Value part : move.getInputs()) {
+    if (channel % target.channelWord() != 0)
+      return target.mapBytes(root.getResultType().getShape(), root.getResultType().getElementType());
+    channel += cast<RankedTensorType>(part.getType()).getDimSize(1);
+  }
+  return 0;
+}
+
 bool LayerFormer::form(onnx::NodeOp quantize) {
   std::optional<LayerPattern> pattern = match(quantize);
   if (!pattern)
@@ -151,6 +166,11 @@ bool LayerFormer::form(onnx::NodeOp quantize) {
       else if (target.placesBuffers() && bytes > target.mapCapacity())
         reason = ("its smallest tile, one row, takes " + Twine(bytes) + " bytes on chip, " + target.name() + " has " +
                   Twine(target.mapCapacity()))
+                     .str();
+      else if (int64_t kept = bytesKept(target, root); kept > target.mapCapacity() / 2)
+        reason = ("a part of it begins within a word of " + Twine(target.channelWord()) +
+                  " channels, so that all of it would have to stay on chip: " + Twine(kept) + " bytes of " +
+                  Twine(target.mapCapacity()) + ", of which the layers around it need their share")
                      .str();
     }
   }
