@@ -8,6 +8,7 @@
 #include "backends/cpu/Constants.h"
 #include "backends/cpu/KernelBuilder.h"
 #include "backends/cpu/Passes.h"
+#include "passes/SumBounds.h"
 
 #include <cmath>
 
@@ -114,6 +115,8 @@ private:
         created->setDiscardableAttr(note.getName(), note.getValue());
     return created;
   }
+  /// No activations make a sum of products leave int32.
+  bool sumsFitInt32(const Dequantized &a, const Dequantized &b, const std::optional<Dequantized> &bias, int64_t axis);
   /// Bounds in the result's integers; nothing when the scale is not known.
   std::optional<std::pair<int64_t, int64_t>> integerBounds();
 };
@@ -132,6 +135,47 @@ std::optional<std::pair<int64_t, int64_t>> Fusion::integerBounds() {
     return static_cast<int64_t>(std::clamp<double>(q, lowest, highest));
   };
   return std::pair(quantized(low), quantized(high));
+}
+
+/// The lowest and the highest byte of `x` without its zero point.
+static std::pair<int64_t, int64_t> byteRange(const Dequantized &x) {
+  bool isUnsigned = isUnsignedType(elementOf(x.quantized));
+  auto zeros = x.zeroPoint ? constantInts(x.zeroPoint) : SmallVector<int64_t>{0};
+  if (!zeros)
+    return {-255, 255};
+  return {(isUnsigned ? 0 : -128) - *llvm::max_element(*zeros), (isUnsigned ? 255 : 127) - *llvm::min_element(*zeros)};
+}
+
+bool Fusion::sumsFitInt32(const Dequantized &a, const Dequantized &b, const std::optional<Dequantized> &bias,
+                          int64_t axis) {
+  Shape shape = shapeOf(b.quantized);
+  auto [low, high] = byteRange(a);
+  std::optional<SmallVector<int64_t>> biases = SmallVector<int64_t>{0};
+  if (bias)
+    biases = constantInts(bias->quantized);
+  auto weights = constantInts(b.quantized), zeros = b.zeroPoint ? constantInts(b.zeroPoint) : SmallVector<int64_t>{0};
+  if (!biases || biases->empty())
+    return false;
+  bool isMatrix = shape.size() == 2 || op.is("Conv");
+  if (!weights || !zeros || zeros->empty() || !isMatrix || shape[axis] == 0) {
+    // Any bytes: the widest sums. The reduction of a batch of matrices is the last axis but one.
+    int64_t terms = isMatrix ? product(shape) / std::max<int64_t>(shape[axis], 1) : shape[shape.size() - 2];
+    auto [least, most] = byteRange(b);
+    int64_t weight = std::max(-least, most), activation = std::max(-low, high);
+    SumBounds bounds(*llvm::max_element(*biases, [](int64_t x, int64_t y) { return std::abs(x) < std::abs(y); }),
+                     -activation, activation);
+    bounds.add(weight, terms);
+    return bounds.fitInt32();
+  }
+  int64_t channels = shape[axis], inner = product(ArrayRef(shape).drop_front(axis + 1));
+  SmallVector<SumBounds> sums;
+  for (int64_t c = 0; c < channels; ++c)
+    sums.emplace_back((*biases)[biases->size() == 1 ? 0 : c], low, high);
+  for (auto [i, weight] : llvm::enumerate(*weights)) {
+    int64_t c = static_cast<int64_t>(i) / inner % channels;
+    sums[c].add(weight - (*zeros)[zeros->size() == 1 ? 0 : c]);
+  }
+  return llvm::all_of(sums, [](const SumBounds &sum) { return sum.fitInt32(); });
 }
 
 void Fusion::run() {
@@ -156,6 +200,9 @@ void Fusion::run() {
   if (op.is("Gemm") && (op.floatAttr("alpha", 1.0f) != 1.0f || (bias && op.floatAttr("beta", 1.0f) != 1.0f)))
     return;
   if (op.is("Gemm") && bias && product(shapeOf(bias->quantized)) != shapeOf(op->getResult(0)).back())
+    return;
+
+  if (!sumsFitInt32(*a, *b, bias, wanted))
     return;
 
   OpBuilder builder(quantize);

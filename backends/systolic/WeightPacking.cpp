@@ -184,17 +184,6 @@ int64_t systolic::ringWords(const ArrayConfig &array, const WeightBlock &block) 
   return words;
 }
 
-/// Proves that bias and products of output channel `o` stay within int32, whatever the input.
-static void checkAccumulator(const Layer &layer, int64_t o) {
-  int64_t magnitude = 0;
-  for (int64_t i = 0, n = reductionSize(layer); i < n; ++i)
-    magnitude += std::abs(layer.weights.at(o * n + i));
-  if (magnitude * 128 + std::abs(static_cast<int64_t>(layer.bias[o])) > INT32_MAX)
-    throw Error("layer '" + layer.name + "': output channel " + std::to_string(o) +
-                " could leave the 32-bit accumulator (sum of |weights| " + std::to_string(magnitude) + ", bias " +
-                std::to_string(layer.bias[o]) + "); such a layer must run on the host");
-}
-
 void systolic::packPiece(const ArrayConfig &array, const Layer &layer, const WeightBlock &block,
                          const ReductionPiece &piece, std::vector<uint8_t> &bytes) {
   ExecuteMode mode = executeMode(array, layer);
@@ -204,7 +193,6 @@ void systolic::packPiece(const ArrayConfig &array, const Layer &layer, const Wei
   uint8_t *header = bytes.data() + at, *steps = header + headerWords(array) * wordBytes;
   for (int64_t k = 0; k < block.channels; ++k) {
     int64_t o = block.channel + k;
-    checkAccumulator(layer, o);
     int32_t bias = layer.bias[o];
     float scale = layer.scale[o], scaleNeg = layer.scaleNeg.empty() ? scale : layer.scaleNeg[o];
     if (!(std::isfinite(scale) && scale > 0) || !std::isfinite(scaleNeg))

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/SumBounds.h"
 #include "passes/layers/Contraction.h"
 
 #include <cmath>
@@ -78,15 +79,14 @@ Formed layers::buildContraction(LayerFormer &former, const LayerPattern &pattern
     return refuse(problem);
   float inputScale = parts.activation.scale(), outputScale = pattern.quant.scaleValue();
   for (int64_t k = 0; k < channels; ++k) {
-    int64_t sum = 0, lowest = parts.bias[k], highest = parts.bias[k];
+    int64_t sum = 0;
+    SumBounds bounds(parts.bias[k], -128 - zero, 127 - zero);
     for (int64_t i = 0; i < perChannel; ++i) {
       int64_t w = parts.weights[k * perChannel + i];
       sum += w;
-      int64_t a = w * (-128 - zero), b = w * (127 - zero);
-      lowest += std::min(a, b);
-      highest += std::max(a, b);
+      bounds.add(w);
     }
-    if (lowest < INT32_MIN || highest > INT32_MAX)
+    if (!bounds.fitInt32())
       return refuse("sums of output channel " + Twine(k) + " may exceed int32");
     // Wrapping addition: only the final sum has to fit.
     bias.push_back(static_cast<int32_t>(static_cast<uint32_t>(parts.bias[k] - zero * sum)));

@@ -3,7 +3,7 @@
 import numpy as np
 import onnxruntime
 import pytest
-from onnx import helper
+from onnx import helper, numpy_helper
 
 tilewright = pytest.importorskip("tilewright", reason="the Python module was not built")
 
@@ -92,3 +92,45 @@ def test_recurrent_activations_take_their_numbers_in_order(op, activations, alph
     want = onnxruntime.InferenceSession(proto.SerializeToString()).run(None, feeds)[0]
     got = tilewright.compile(proto, target="cpu").run(feeds)["y"]
     np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+
+
+def quantized_product(depth, weight, bias=None, out_scale=1e7):
+    """uint8 row · int8 column between DequantizeLinear and QuantizeLinear, all scales 1 but the result's."""
+    nodes = [
+        helper.make_node("DequantizeLinear", ["x", "one"], ["xf"]),
+        helper.make_node("DequantizeLinear", ["w", "one"], ["wf"]),
+        helper.make_node("Conv", ["xf", "wf"] + (["bf"] if bias is not None else []), ["yf"], name="sums"),
+        helper.make_node("QuantizeLinear", ["yf", "so", "zo"], ["y"]),
+    ]
+    constants = {
+        "one": np.float32(1),
+        "w": np.full((1, depth, 1, 1), weight, np.int8),
+        "so": np.float32(out_scale),
+        "zo": np.uint8(0),
+    }
+    if bias is not None:
+        nodes.insert(2, helper.make_node("DequantizeLinear", ["b", "one"], ["bf"]))
+        constants["b"] = np.array([bias], np.int32)
+    graph = helper.make_graph(
+        nodes,
+        "net",
+        [helper.make_tensor_value_info("x", helper.np_dtype_to_tensor_dtype(np.dtype("uint8")), (1, depth, 1, 1))],
+        [helper.make_tensor_value_info("y", helper.np_dtype_to_tensor_dtype(np.dtype("uint8")), (1, 1, 1, 1))],
+        [numpy_helper.from_array(np.asarray(value), name) for name, value in constants.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+
+
+@pytest.mark.parametrize("target", ["cpu", "systolic"])
+@pytest.mark.parametrize(
+    "depth, weight, bias",
+    [(70000, 127, None), (70000, -127, 2**31 - 1), (1, 1, 2**31 - 254), (1, 1, 2**31 - 256), (66311, 127, 0)],
+)
+def test_sums_beyond_int32_stay_float(target, depth, weight, bias):
+    """Where no proof shows that int32 holds the sums, the product is computed in float32."""
+    proto = quantized_product(depth, weight, bias)
+    model = tilewright.compile(proto, target=target)
+    for value in (255, 0, 3):
+        x = np.full((1, depth, 1, 1), value, np.uint8)
+        want = max(0, min(255, round((value * weight * depth + (bias or 0)) / 1e7)))
+        assert abs(int(model.run({"x": x})["y"].item()) - want) <= 1

@@ -1,13 +1,15 @@
 // RUN: tilewright-opt %s --fuse-quantized | FileCheck %s
 
 // CHECK-LABEL: func.func @conv
-// CHECK: %[[Q:.*]] = onnx.node "QLinearConv" since 10 (%arg0, %[[XS:.*]], %[[XZ:.*]], %arg1, %[[WS:.*]], %{{.*}}, %{{.*}}, %{{.*}}, %arg2) {kernel_shape = [1, 1]}
+// CHECK: %[[B:.*]] = onnx.constant dense<[7, 2147000000]> : tensor<2xi32>
+// CHECK: %[[Q:.*]] = onnx.node "QLinearConv" since 10 (%arg0, %[[XS:.*]], %[[XZ:.*]], %arg1, %[[WS:.*]], %{{.*}}, %{{.*}}, %{{.*}}, %[[B]]) {kernel_shape = [1, 1]}
 // The bounds 0 and 6 in units of 0.5, above the zero point 3.
 // CHECK: %[[LOW:.*]] = onnx.constant dense<3> : tensor<ui8>
 // CHECK: %[[HIGH:.*]] = onnx.constant dense<15> : tensor<ui8>
 // CHECK: %[[C:.*]] = onnx.node "Clip" since 13 (%[[Q]], %[[LOW]], %[[HIGH]])
 // CHECK: return %[[C]]
-func.func @conv(%x: tensor<1x3x4x4xui8>, %w: tensor<2x3x1x1xi8>, %b: tensor<2xi32>) -> tensor<1x2x4x4xui8> {
+func.func @conv(%x: tensor<1x3x4x4xui8>, %w: tensor<2x3x1x1xi8>) -> tensor<1x2x4x4xui8> {
+  %b = onnx.constant dense<[7, 2147000000]> : tensor<2xi32>
   %xs = onnx.constant dense<0.5> : tensor<f32>
   %xz = onnx.constant dense<3> : tensor<ui8>
   %ws = onnx.constant dense<[0.25, 0.5]> : tensor<2xf32>
@@ -37,6 +39,22 @@ func.func @matmul(%a: tensor<2x3xui8>, %b: tensor<3x2xi8>, %s: tensor<f32>) -> t
   %r = onnx.node "Relu" since 14 (%y) : (tensor<2x2xf32>) -> tensor<2x2xf32>
   %q = onnx.node "QuantizeLinear" since 21 (%r, %half, %zero) : (tensor<2x2xf32>, tensor<f32>, tensor<ui8>) -> tensor<2x2xui8>
   return %q : tensor<2x2xui8>
+}
+
+// 3 · 255 · 128 may be too much beside this bias: the sums stay in floating point.
+// CHECK-LABEL: func.func @beyond
+// CHECK: "Conv"
+// CHECK: "QuantizeLinear"
+func.func @beyond(%x: tensor<1x3x4x4xui8>, %w: tensor<1x3x1x1xi8>) -> tensor<1x1x4x4xui8> {
+  %b = onnx.constant dense<2147400000> : tensor<1xi32>
+  %one = onnx.constant dense<1.0> : tensor<f32>
+  %xf = onnx.node "DequantizeLinear" since 21 (%x, %one) : (tensor<1x3x4x4xui8>, tensor<f32>) -> tensor<1x3x4x4xf32>
+  %wf = onnx.node "DequantizeLinear" since 21 (%w, %one) : (tensor<1x3x1x1xi8>, tensor<f32>) -> tensor<1x3x1x1xf32>
+  %bf = onnx.node "DequantizeLinear" since 21 (%b, %one) : (tensor<1xi32>, tensor<f32>) -> tensor<1xf32>
+  %y = onnx.node "Conv" since 11 (%xf, %wf, %bf) {kernel_shape = [1, 1]}
+    : (tensor<1x3x4x4xf32>, tensor<1x3x1x1xf32>, tensor<1xf32>) -> tensor<1x1x4x4xf32>
+  %q = onnx.node "QuantizeLinear" since 21 (%y, %one) : (tensor<1x1x4x4xf32>, tensor<f32>) -> tensor<1x1x4x4xui8>
+  return %q : tensor<1x1x4x4xui8>
 }
 
 // A bias with a scale of its own, and a float result somebody reads, stay in floating point.
