@@ -78,6 +78,7 @@ struct PartitionPass final : tilewright::impl::PartitionPassBase<PartitionPass> 
       return signalPassFailure();
     }
     Block &block = function.getBody().front();
+    splitRelayouts(block);
     stages = stagesOf(block);
     splitCrossings(block);
     stages = stagesOf(block);
@@ -94,6 +95,32 @@ struct PartitionPass final : tilewright::impl::PartitionPassBase<PartitionPass> 
   }
 
 private:
+  /// The host takes `tensor` from one program of the array to a later one.
+  static Value passOn(OpBuilder &builder, Location loc, Value tensor, StringRef reason) {
+    auto node = onnx::NodeOp::create(builder, loc, TypeRange{tensor.getType()}, ValueRange{tensor}, "Identity", "", 16,
+                                     builder.getDictionaryAttr({}), ArrayAttr(), 0);
+    node->setAttr(layers::kHostReasonAttr, builder.getStringAttr(reason));
+    return node->getResult(0);
+  }
+
+  /// A program reads its inputs before its results are there: a result that is read again in another layout than it was
+  /// made in is the input of a later program.
+  void splitRelayouts(Block &block) {
+    OpBuilder builder(&getContext());
+    DenseMap<Value, Value> passed;
+    for (auto input : block.getOps<tile::ToMapOp>()) {
+      Value tensor = input.getTensor();
+      if (!tensor.getDefiningOp<tile::FromMapOp>())
+        continue;
+      Value &result = passed[tensor];
+      if (!result) {
+        builder.setInsertionPointAfter(tensor.getDefiningOp());
+        result = passOn(builder, tensor.getLoc(), tensor, "is read again in another layout than it was made in");
+      }
+      input.getTensorMutable().assign(result);
+    }
+  }
+
   /// A map that a later program reads passes through the host.
   void splitCrossings(Block &block) {
     OpBuilder builder(&getContext());
@@ -115,12 +142,8 @@ private:
           } else {
             Location loc = producer->getLoc();
             Value host = tile::FromMapOp::create(builder, loc, type, operand.get(), strides, tile::DramAttr());
-            auto none = builder.getDictionaryAttr({});
-            auto pass = onnx::NodeOp::create(builder, loc, TypeRange{type}, ValueRange{host}, "Identity", "", 16, none,
-                                             ArrayAttr(), 0);
-            pass->setAttr(layers::kHostReasonAttr,
-                          builder.getStringAttr("passes from one program of the array to a later one"));
-            map = tile::ToMapOp::create(builder, loc, type, pass->getResult(0), strides, tile::DramAttr());
+            Value passed = passOn(builder, loc, host, "passes from one program of the array to a later one");
+            map = tile::ToMapOp::create(builder, loc, type, passed, strides, tile::DramAttr());
           }
         }
         operand.set(map);

@@ -32,3 +32,31 @@ func.func @two_programs(%x0: tensor<1x16x2x2xi8>, %u: tensor<4xf32>) -> (tensor<
   %v = onnx.node "Sin" since 7 (%u) : (tensor<4xf32>) -> tensor<4xf32>
   return %y, %v : tensor<1x16x2x2xi8>, tensor<4xf32>
 }
+
+// What one layer makes is read again in another layout: by a later program, once more through the host.
+// CHECK-LABEL: func.func @two_layouts
+func.func @two_layouts(%x0: tensor<1x16x2x2xi8>) -> tensor<1x16x2x2xi8> {
+  %x = tile.to_map %x0 strides [0, 4, 2, 1] : tensor<1x16x2x2xi8> -> tensor<1x16x2x2xi8>
+  // CHECK: %[[A:.*]] = tile.elementwise {{.*}}layer = "a"
+  %a = tile.elementwise %x {layer = "a"} epilogue {
+  ^bb0(%e: i8):
+    %t = tile.table %e {table = dense<7> : tensor<256xi8>} : i8
+    tile.yield %t : i8
+  } : tensor<1x16x2x2xi8> -> tensor<1x16x2x2xi8>
+  // CHECK: %[[F:.*]] = tile.from_map %[[A]]
+  // CHECK: %[[H:.*]] = onnx.node "Identity" since 16 (%[[F]]) attributes {tile.host_reason = "is read again in another layout than it was made in"}
+  // CHECK-NOT: Identity
+  // CHECK: tile.to_map %[[H]] strides [0, 1, 4, 2]
+  // CHECK: tile.to_map %[[H]] strides [0, 1, 4, 2]
+  %h = tile.from_map %a strides [0, 4, 2, 1] : tensor<1x16x2x2xi8> -> tensor<1x16x2x2xi8>
+  %m = tile.to_map %h strides [0, 1, 4, 2] : tensor<1x16x2x2xi8> -> tensor<1x2x16x2xi8>
+  %n = tile.to_map %h strides [0, 1, 4, 2] : tensor<1x16x2x2xi8> -> tensor<1x2x16x2xi8>
+  %b = tile.elementwise %m residual(%n : tensor<1x2x16x2xi8>) {layer = "b"} epilogue {
+  ^bb0(%e: i8, %r: i8):
+    %s = tile.residual_add %e, %r {ra = 0.5 : f32, rb = 0.75 : f32, fix = 1.5 : f32, clamp_min = -128 : i64,
+      clamp_max = 127 : i64} : i8, i8 -> i8
+    tile.yield %s : i8
+  } : tensor<1x2x16x2xi8> -> tensor<1x2x16x2xi8>
+  %y = tile.from_map %b strides [0, 1, 4, 2] : tensor<1x2x16x2xi8> -> tensor<1x16x2x2xi8>
+  return %y : tensor<1x16x2x2xi8>
+}
