@@ -6,7 +6,8 @@ the block sim/rtl/NAME.sv itself. Comments in NAME.cpp say what else the runner 
 
     // VARIANT K=8 C=4                 builds and runs once more with these parameters of the top module (and macros for C++)
     // FAULT name: text => other text  plants a fault: this text, which must occur once in the block, is replaced;
-    // FAULT name in FILE: ...         the testbench must fail. All faults are in one model, chosen when it starts.
+    // FAULT name in FILE: a @b@ c => d  (here only b, an expression); the testbench must fail then. All faults are in one
+                                       model, chosen when it starts.
 
 A testbench without a fault is refused: it would be a test that cannot fail. With arguments, the model without faults runs
 once and no fault is planted (long runs by hand, --gtest_filter).
@@ -66,15 +67,18 @@ def plant(faults: list[Fault], folder: Path) -> None:
             stale.unlink()
     for path in RTL.iterdir():
         text = path.read_text()
-        for number, fault in enumerate(faults, 1):
-            if fault.file != path.stem:
-                continue
-            if text.count(fault.old) != 1:
-                sys.exit(
-                    f"fault {fault.name}: '{fault.old}' occurs {text.count(fault.old)} times in {path.name}, not once"
-                )
-            chosen = f"(tilewright_fault_pkg::fault == {number} ? ({fault.new}) : ({fault.old}))"
-            text = text.replace(fault.old, chosen)
+        for old in dict.fromkeys(fault.old for fault in faults if fault.file == path.stem):
+            plain = old.replace("@", "")
+            if text.count(plain) != 1:
+                sys.exit(f"planted fault: '{plain}' occurs {text.count(plain)} times in {path.name}, not once")
+            # Only what stands between two @ is replaced, if the text has them.
+            before, expression, after = old.split("@") if "@" in old else ("", old, "")
+            choices = [
+                f"tilewright_fault_pkg::fault == {number} ? ({fault.new}) : "
+                for number, fault in enumerate(faults, 1)
+                if (fault.file, fault.old) == (path.stem, old)
+            ]
+            text = text.replace(plain, f"{before}({''.join(choices)}({expression})){after}")
         write_if_changed(folder / path.name, text)
 
 
