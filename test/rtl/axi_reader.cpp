@@ -45,9 +45,9 @@ TEST_F(Testbench, WordsOfEveryClientInOrder) {
   top.request_i = 0;
   top.arready_i = top.rvalid_i = 0;
   reset();
-  std::deque<Burst> bursts[3];         // accepted by the memory, per id
-  std::deque<uint64_t> expected[3];    // addresses of words that a client waits for
-  std::deque<Burst> granted;           // in the order of grants, with the client in `beats`
+  std::deque<Burst> bursts[3];      // accepted by the memory, per id
+  std::deque<uint64_t> expected[3]; // addresses of words that a client waits for
+  std::deque<Burst> granted;        // in the order of grants, with the client in `beats`
   int64_t served[3] = {}, words[3] = {};
   bool requestStands = false, errorDue = false;
   uint64_t standingAddress = 0;
