@@ -3,8 +3,7 @@
 // FAULT tie_away in tilewright_float_pkg: fixed_point[22:0] != 23'd0 || fixed_point[24] => 1'b1
 // FAULT fma_tie_away in tilewright_float_pkg: rounding[38:0] != 39'd0 || rounding[40] => 1'b1
 // FAULT fma_sign in tilewright_float_pkg: larger_is_product ? product_sign : addend[31] => product_sign
-// FAULT exponent_off in tilewright_float_pkg: {4'd0, a[29:24]} + {2'd0, scale[30:23]} => {4'd0, a[29:24]} + {2'd0,
-// scale[30:23]} + 10'(&a[22:4])
+// FAULT exponent_off in tilewright_float_pkg: {4'd0, @a[29:24]@} + {2'd0, scale => a[29:24] + 6'(&a[22:4])
 
 #include "Testbench.h"
 

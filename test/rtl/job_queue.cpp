@@ -7,11 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 // FAULT one_job_too_early: completed_i[i*32+:32] < wait_q[i*32+:32] => completed_i[i*32+:32] + 32'd1 < wait_q[i*32+:32]
-// FAULT last_wait_ignored: completed_i[i*32+:32] < wait_q[i*32+:32] => i != 4 && completed_i[i*32+:32] <
-// wait_q[i*32+:32] FAULT full_too_late: count_q >= 4'(tilewright_isa_pkg::QueueDepth) => count_q >
-// 4'(tilewright_isa_pkg::QueueDepth) FAULT push_with_take_lost: count_q - 4'd1 + {3'd0, push_i} => count_q - 4'd1 FAULT
-// empty_with_a_head: !head_q && count_q == 4'd0 => count_q == 4'd0 FAULT index_of_another: indices[read_q] =>
-// indices[read_q + 3'd1]
+// FAULT wait_ignored: completed_i[i*32+:32] < wait_q[i*32+:32] => i != 4 && completed_i[i*32+:32] < wait_q[i*32+:32]
+// FAULT full_too_late: @count_q@ >= 4'(tilewright_isa_pkg::QueueDepth) => count_q - 4'd1
+// FAULT push_with_take_lost: count_q - 4'd1 + {3'd0, push_i} => count_q - 4'd1
+// FAULT empty_with_a_head: !head_q && count_q == 4'd0 => count_q == 4'd0
+// FAULT index_of_another: indices[read_q] => indices[read_q + 3'd1]
 
 #include "Testbench.h"
 

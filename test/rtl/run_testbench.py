@@ -48,8 +48,8 @@ def directives(text: str, block: str) -> tuple[list[dict[str, str]], list[Fault]
     faults = []
     for m in re.finditer(r"^// FAULT (\w+)(?: in (\w+))?: (.+?) => (.+?)$", text, re.MULTILINE):
         faults.append(Fault(m[1], m[2] or block, m[3].strip(), m[4].strip()))
-    if text.count("// FAULT ") != len(faults):
-        sys.exit(f"{block}: a FAULT comment that cannot be read")
+    if text.count("FAULT ") != len(faults):
+        sys.exit(f"{block}: a FAULT comment that cannot be read; each is one line")
     return variants or [{}], faults
 
 

@@ -12,10 +12,11 @@
 // FAULT operand_overruled: read_o = @operand_read_i@; => operand_read_i & ~vector_read_i
 // FAULT second_overtakes: g % 2 == 0 || !residual_read_i[g-g%2] || residual_grant_o[g-g%2] => 1'b1
 // FAULT store_before_vector: vector_read_i & ~read_o => vector_read_i & ~read_o & ~(4'd1 << store_word_i[1:0])
-// FAULT store_never_in_bank_3: @store_read_i@ && !read_o[store_word_i[1:0]] => store_read_i && store_word_i[1:0] !=
-// 2'd3 FAULT two_writes_in_a_bank: load_write_i && !taken[load_word_i[1:0]] => load_write_i FAULT load_before_vector:
-// @vector_write_i@ && !taken[vector_write_word_i[1:0]] => vector_write_i && !load_write_i FAULT enables_of_group_0:
-// drain_enable_i[g*16+:16] => drain_enable_i[15:0] FAULT vector_writes_whole_words: <= @vector_enable_i@; => 16'hffff
+// FAULT store_never_in_bank_3: @store_read_i@ && !read_o[ => store_read_i && store_word_i[1:0] != 2'd3
+// FAULT two_writes_in_a_bank: load_write_i && !taken[load_word_i[1:0]] => load_write_i
+// FAULT load_before_vector: @vector_write_i@ && !taken[ => vector_write_i && !load_write_i
+// FAULT enables_of_group_0: drain_enable_i[g*16+:16] => drain_enable_i[15:0]
+// FAULT vector_writes_whole_words: <= @vector_enable_i@; => 16'hffff
 
 #include "Testbench.h"
 

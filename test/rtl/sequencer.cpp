@@ -19,8 +19,8 @@
 // FAULT bricks_do_not_share_words: position = @block@; => position
 // FAULT ring_wraps_late: word >= RingWords => word > RingWords
 // FAULT accumulators_not_kept: step_first_q <= entry[3] && entry_step == 8'd0 && @acc_init@; => 1'b1
-// FAULT freed_by_keep: release_mode == tilewright_isa_pkg::ReleaseBlock => release_mode !=
-// tilewright_isa_pkg::ReleaseStream FAULT offset_ignored: position = tail + @{12'd0, jobs[job_read][19:0]}@; => 32'd0
+// FAULT kept_words_freed: release_mode == @tilewright_isa_pkg::ReleaseBlock@ => tilewright_isa_pkg::ReleaseKeep
+// FAULT offset_ignored: position = tail + @{12'd0, jobs[job_read][19:0]}@; => 32'd0
 // FAULT parameters_of_last_block: drain_parameters_o <= @bricks[brick_read][1]@; => parameters
 // FAULT waits_in_another_order: queue_waits_i[4] => queue_waits_i[3]
 // FAULT issue_not_finished: issued_finish_o <= @acc_finish@; => 1'b1
