@@ -30,13 +30,13 @@ inline int32_t requantize(int32_t sum, float m, float mNegative, int32_t zeroPoi
   return clampAndRound(v, zeroPoint, lowest, highest);
 }
 
-/// Step 4. With `isUnsigned` the operands enter as value + 128 and the result leaves as value - 128.
-inline int32_t residualAdd(int32_t a, int32_t b, float scaleA, float scaleB, float fix, bool isUnsigned, int32_t lowest,
-                           int32_t highest) {
+/// Step 4. With `isUnsigned` the operands enter as value + 128.
+inline int32_t residualAdd(int32_t a, int32_t b, float scaleA, float scaleB, float fix, int32_t zeroPoint,
+                           bool isUnsigned, int32_t lowest, int32_t highest) {
   int32_t shift = isUnsigned ? 128 : 0;
   float s = std::fma(float(a + shift), scaleA, std::fma(float(b + shift), scaleB, fix));
   s = std::min(std::max(s, -16777216.0f), 16777216.0f);
-  return std::min(std::max(int32_t(std::nearbyintf(s)) - shift, lowest), highest);
+  return std::min(std::max(int32_t(std::nearbyintf(s)) + zeroPoint, lowest), highest);
 }
 
 } // namespace tilewright::sim

@@ -8,6 +8,7 @@
 
 #include "common/Error.h"
 #include "dialects/onnx/ConstantData.h"
+#include "dialects/tile/ExactAddition.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -177,6 +178,9 @@ LayerWriter::State LayerWriter::residualAdd(Layer layer, State state, tile::Resi
   State a = state, b{graph.name(map), layer.getOperandType(operand).getElementType(), other};
   if (op.getSwap())
     std::swap(a, b);
+  Type element = op.getResult().getType();
+  if (op.getZeroPoint())
+    return clamp(floatAdd(a, b, sum, op), op.getClampMin(), op.getClampMax());
   float ra = a.quant.scaleValue() / sum.scaleValue(), rb = b.quant.scaleValue() / sum.scaleValue();
   float fix = static_cast<float>(sum.getZeroPoint()) -
               std::fma(ra, static_cast<float>(a.quant.getZeroPoint()), rb * static_cast<float>(b.quant.getZeroPoint()));
@@ -184,7 +188,6 @@ LayerWriter::State LayerWriter::residualAdd(Layer layer, State state, tile::Resi
   if (differs(op.getRa(), ra) || differs(op.getRb(), rb) || differs(op.getFix(), fix))
     throw Error("layer '" + layerName + "': its residual addition is not that of its tensors' scales");
   std::vector<std::string> inputs;
-  Type element = op.getResult().getType();
   for (const State &operandState : {a, b}) {
     inputs.push_back(operandState.tensor);
     inputs.push_back(scalar(operandState.quant.scaleValue()));
@@ -193,6 +196,31 @@ LayerWriter::State LayerWriter::residualAdd(Layer layer, State state, tile::Resi
   inputs.push_back(scalar(sum.scaleValue()));
   inputs.push_back(zeroPoint(element, sum.getZeroPoint() - toModel(element, 0)));
   return clamp({emit("QLinearAdd", inputs, {}, "com.microsoft"), element, sum}, op.getClampMin(), op.getClampMax());
+}
+
+/// The three operators that an addition with its zero point after rounding stands for.
+LayerWriter::State LayerWriter::floatAdd(const State &a, const State &b, tile::QuantAttr sum, tile::ResidualAddOp op) {
+  Type element = op.getResult().getType();
+  tile::QuantizedAddition addition{a.quant.scaleValue(),
+                                   b.quant.scaleValue(),
+                                   sum.scaleValue(),
+                                   a.quant.getZeroPoint(),
+                                   b.quant.getZeroPoint(),
+                                   sum.getZeroPoint(),
+                                   tile::isUnsignedStorage(element),
+                                   op.getClampMin(),
+                                   op.getClampMax()};
+  tile::AdditionConstants constants{op.getRa().convertToFloat(), op.getRb().convertToFloat(),
+                                    op.getFix().convertToFloat()};
+  if (tile::toDevice(element, sum.getZeroPoint()) != op.getZeroPoint() || !tile::agrees(addition, constants))
+    throw Error("layer '" + layerName + "': its residual addition is not that of its tensors' scales");
+  std::vector<std::string> reals;
+  for (const State &operand : {a, b})
+    reals.push_back(
+        emit("DequantizeLinear", {operand.tensor, scalar(operand.quant.scaleValue()),
+                                  zeroPoint(element, tile::toDevice(element, operand.quant.getZeroPoint()))}));
+  return {emit("QuantizeLinear", {emit("Add", reals), scalar(sum.scaleValue()), zeroPoint(element, *op.getZeroPoint())}),
+          element, sum};
 }
 
 LayerWriter::State LayerWriter::clamp(State state, int64_t low, int64_t high) {

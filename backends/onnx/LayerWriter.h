@@ -46,6 +46,7 @@ private:
   State requantizeBytes(State state, tile::RequantizeOp op);
   State table(State state, tile::TableOp op);
   State residualAdd(Layer layer, State state, tile::ResidualAddOp op);
+  State floatAdd(const State &a, const State &b, tile::QuantAttr sum, tile::ResidualAddOp op);
   State clamp(State state, int64_t low, int64_t high);
 
   std::string channelFloats(llvm::ArrayRef<float> values, llvm::StringRef hint);

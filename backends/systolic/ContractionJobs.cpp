@@ -147,6 +147,7 @@ void ContractionJobs::execute(const Tile &tile, Range columns, Range channels, c
     execute.residualScaleA = layer.residual.scaleA;
     execute.residualScaleB = layer.residual.scaleB;
     execute.residualFix = layer.residual.fix;
+    execute.residualZeroPoint = layer.residual.zeroPoint;
     execute.residualClampMin = layer.residual.clampMin;
     execute.residualClampMax = layer.residual.clampMax;
     if (finish)

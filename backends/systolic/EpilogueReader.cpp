@@ -78,6 +78,8 @@ LogicalResult EpilogueReader::residualAdd(tile::ResidualAddOp op) {
   layer.residual.fix = op.getFix().convertToFloat();
   layer.residual.swap = op.getSwap();
   layer.residual.isUnsigned = cast<OpResult>(op.getResult()).getType().isUnsignedInteger(8);
+  // A ui8 sum whose zero point is in `fix` is that of the model: the device holds 128 less.
+  layer.residual.zeroPoint = op.getZeroPoint().value_or(layer.residual.isUnsigned ? -128 : 0);
   layer.residual.clampMin = op.getClampMin();
   layer.residual.clampMax = op.getClampMax();
   return success();

@@ -69,6 +69,7 @@ using ValueTable = std::array<int8_t, 256>;
 struct ResidualStep {
   float scaleA = 0, scaleB = 0, fix = 0;
   bool swap = false, isUnsigned = false;
+  int64_t zeroPoint = 0; ///< added after rounding
   int64_t clampMin = -128, clampMax = 127;
 };
 

@@ -42,6 +42,7 @@ void JobBuilder::vector(int index, const Tile &tile) {
     vector.scale = layer.residual.scaleA;
     vector.scaleB = layer.residual.scaleB;
     vector.fix = layer.residual.fix;
+    vector.outZeroPoint = layer.residual.zeroPoint;
     vector.unsignedAdd = layer.residual.isUnsigned;
     vector.clampMin = layer.residual.clampMin;
     vector.clampMax = layer.residual.clampMax;

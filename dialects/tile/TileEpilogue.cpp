@@ -74,6 +74,8 @@ LogicalResult ResidualAddOp::verify() {
   for (APFloat value : {getRa(), getRb(), getFix()})
     if (!value.isFinite())
       return emitOpError("scales must be finite");
+  if (getZeroPoint() && (*getZeroPoint() < -128 || *getZeroPoint() > 127))
+    return emitOpError("zero point ") << *getZeroPoint() << " is not within [-128, 127]";
   return verifyClamp(*this, getClampMin(), getClampMax());
 }
 

@@ -179,14 +179,16 @@ def Tile_TableOp : Tile_EpilogueOp<"table", [AllTypesMatch<["value", "result"]>]
 }
 
 def Tile_ResidualAddOp : Tile_EpilogueOp<"residual_add"> {
-  let summary = "rne(fma(a, ra, fma(b, rb, fix))), clamped: a quantized addition, as onnxruntime computes it";
+  let summary = "rne(fma(a, ra, fma(b, rb, fix))), clamped: a quantized addition, to the bits of ONNX or onnxruntime";
   let description = [{
     Step 4 of docs/accelerator.md. a is `value` and b the `residual` map's element, or the other way round with `swap`
-    (the model's operand order matters for the bits). Operands and result that are ui8 enter and leave with 128 added
-    (all three are ui8, or none). `quant` is the sum's quantization.
+    (the model's operand order matters for the bits). Operands that are ui8 enter with 128 added (operands and result are
+    all ui8, or all i8). With `zero_point` (in the device's domain, as for requantize) it is added after rounding: what
+    DequantizeLinear, Add, QuantizeLinear mean. Without, `fix` holds the model's zero point, which is rounded with the
+    sum: what onnxruntime's QLinearAdd means. `quant` is the sum's quantization.
   }];
   let arguments = (ins Tile_Element:$value, Tile_Element:$residual, F32Attr:$ra, F32Attr:$rb, F32Attr:$fix,
-                       UnitAttr:$swap, Tile_IntAttr:$clamp_min, Tile_IntAttr:$clamp_max, OptionalAttr<Tile_QuantAttr>:$quant);
+                       OptionalAttr<Tile_IntAttr>:$zero_point, UnitAttr:$swap, Tile_IntAttr:$clamp_min, Tile_IntAttr:$clamp_max, OptionalAttr<Tile_QuantAttr>:$quant);
   let assemblyFormat = "$value `,` $residual attr-dict `:` type($value) `,` type($residual) `->` type($result)";
   let hasVerifier = 1;
 }

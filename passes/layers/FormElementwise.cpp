@@ -1,5 +1,6 @@
 //===- FormElementwise.cpp - additions and unary functions to layers ------===//
 
+#include "dialects/tile/ExactAddition.h"
 #include "passes/layers/LayerFormer.h"
 
 #include <cmath>
@@ -71,19 +72,37 @@ Formed layers::formAdd(LayerFormer &former, const LayerPattern &pattern) {
   if (clamps.slopes)
     return refuse("an addition with slopes for negative sums");
 
-  if (pattern.quant.getZeroPoint() % 2 != 0 && !pattern.quantize->hasAttr(onnx::kRoundsWithZeroPointAttr))
-    return refuse("QuantizeLinear rounds before it adds its zero point, " + Twine(pattern.quant.getZeroPoint()) +
-                  "; the array's addition rounds after, which differs at ties when the zero point is odd");
-  // One float32 operation each, in this order, the sum of products fused: docs/accelerator.md, step 4.
-  float outScale = pattern.quant.scaleValue();
-  float ra = operands[0]->scale() / outScale, rb = operands[1]->scale() / outScale;
-  float a = static_cast<float>(operands[0]->quant.getZeroPoint());
-  float b = static_cast<float>(operands[1]->quant.getZeroPoint());
-  float fix = static_cast<float>(pattern.quant.getZeroPoint()) - std::fma(ra, a, rb * b);
-  if (!std::isfinite(ra) || !std::isfinite(rb) || !std::isfinite(fix))
-    return refuse("scales that are not finite");
-
   OpBuilder &builder = former.builder;
+  tile::AdditionConstants constants;
+  IntegerAttr zeroPoint; // added after rounding
+  tile::QuantAttr a = operands[0]->quant, b = operands[1]->quant, sum = pattern.quant;
+  if (pattern.quantize->hasAttr(onnx::kRoundsWithZeroPointAttr)) {
+    // One float32 operation each, in this order, the sum of products fused: docs/accelerator.md, step 4.
+    constants.ra = a.scaleValue() / sum.scaleValue();
+    constants.rb = b.scaleValue() / sum.scaleValue();
+    constants.fix = static_cast<float>(sum.getZeroPoint()) -
+                    std::fma(constants.ra, static_cast<float>(a.getZeroPoint()),
+                             constants.rb * static_cast<float>(b.getZeroPoint()));
+    if (!std::isfinite(constants.ra) || !std::isfinite(constants.rb) || !std::isfinite(constants.fix))
+      return refuse("scales that are not finite");
+  } else {
+    tile::QuantizedAddition addition{a.scaleValue(),
+                                     b.scaleValue(),
+                                     sum.scaleValue(),
+                                     a.getZeroPoint(),
+                                     b.getZeroPoint(),
+                                     sum.getZeroPoint(),
+                                     tile::isUnsignedStorage(pattern.element()),
+                                     clamps.low,
+                                     clamps.high};
+    std::optional<tile::AdditionConstants> exact = tile::exactConstants(addition);
+    if (!exact)
+      return refuse("no constants of the array's fused addition give the bits of DequantizeLinear, Add, QuantizeLinear "
+                    "for all pairs of operands: with these scales some sums are too near a tie");
+    constants = *exact;
+    zeroPoint = builder.getI64IntegerAttr(tile::toDevice(pattern.element(), sum.getZeroPoint()));
+  }
+
   OperationState state(node.getLoc(), tile::ElementwiseOp::getOperationName());
   state.addOperands({maps[0], maps[1]});
   state.addTypes(former.mapType(layout->shape, pattern.element()));
@@ -92,7 +111,8 @@ Formed layers::formAdd(LayerFormer &former, const LayerPattern &pattern) {
   Block *block = former.beginEpilogue(state, {pattern.element(), pattern.element()});
   Value result = tile::ResidualAddOp::create(
       builder, node.getLoc(), pattern.element(), block->getArgument(0), block->getArgument(1),
-      builder.getF32FloatAttr(ra), builder.getF32FloatAttr(rb), builder.getF32FloatAttr(fix), UnitAttr(),
+      builder.getF32FloatAttr(constants.ra), builder.getF32FloatAttr(constants.rb),
+      builder.getF32FloatAttr(constants.fix), zeroPoint, UnitAttr(),
       builder.getI64IntegerAttr(clamps.low), builder.getI64IntegerAttr(clamps.high), pattern.quant);
   tile::YieldOp::create(builder, node.getLoc(), result);
   builder.setInsertionPoint(pattern.quantize);

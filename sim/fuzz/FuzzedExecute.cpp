@@ -122,9 +122,17 @@ void Fuzzer::chooseEpilogue(Execute &job) {
     return;
   job.residualSwap = oneIn(2);
   job.residualUnsigned = oneIn(2);
-  job.residualScaleA = uniform(0.05f, 1.5f);
-  job.residualScaleB = oneIn(8) ? uniform(-1e20f, 1e20f) : uniform(0.05f, 1.5f);
-  job.residualFix = uniform(-100.0f, 100.0f);
+  // Half of the sums are multiples of a quarter, so that many of them are ties.
+  if (oneIn(2)) {
+    job.residualScaleA = float(between(1, 6)) / 4;
+    job.residualScaleB = float(between(1, 6)) / 4;
+    job.residualFix = float(between(-400, 400)) / 4;
+  } else {
+    job.residualScaleA = uniform(0.05f, 1.5f);
+    job.residualScaleB = oneIn(8) ? uniform(-1e20f, 1e20f) : uniform(0.05f, 1.5f);
+    job.residualFix = uniform(-100.0f, 100.0f);
+  }
+  job.residualZeroPoint = oneIn(2) ? 0 : between(-128, 127);
   job.residualClampMin = oneIn(2) ? -128 : between(-128, 127);
   job.residualClampMax = oneIn(2) ? 127 : between(job.residualClampMin, 127);
 }
@@ -145,6 +153,8 @@ void Fuzzer::countPaths(const Execute &job, const LiveMap &in, bool inPlace) {
     took("residual swapped");
   if (job.residual && job.residualUnsigned)
     took("residual unsigned");
+  if (job.residual && job.residualZeroPoint)
+    took("residual zero point");
   if (inPlace)
     took("residual in place");
   if (job.table1)

@@ -66,15 +66,22 @@ void Fuzzer::vector() {
   job.out = out.at(job.outRowStart);
   int64_t taps = w.kernelHeight * w.kernelWidth;
   job.bias = oneIn(2) ? 0 : between(-2000, 2000);
-  job.scale = add ? uniform(0.05f, 1.5f) : uniform(0.5f, 2.0f) / float(taps);
-  job.scaleB = add ? uniform(0.05f, 1.5f) : 0;
-  job.fix = add ? uniform(-100.0f, 100.0f) : 0;
+  job.scale = uniform(0.5f, 2.0f) / float(taps);
+  if (add) {
+    // Half of the sums are multiples of a quarter, so that many of them are ties.
+    bool ties = oneIn(2);
+    job.scale = ties ? float(between(1, 6)) / 4 : uniform(0.05f, 1.5f);
+    job.scaleB = ties ? float(between(1, 6)) / 4 : uniform(0.05f, 1.5f);
+    job.fix = ties ? float(between(-400, 400)) / 4 : uniform(-100.0f, 100.0f);
+  }
   job.unsignedAdd = add && oneIn(2);
-  job.outZeroPoint = job.op == VectorOp::Sum && oneIn(2) ? between(-128, 127) : 0;
+  job.outZeroPoint = job.op != VectorOp::Max && oneIn(2) ? between(-128, 127) : 0;
   job.clampMin = oneIn(2) ? -128 : between(-128, 127);
   job.clampMax = oneIn(2) ? 127 : between(job.clampMin, 127);
   job.table = oneIn(3) ? between(1, config.tableSlots) : 0;
   took(add ? "vector add" : job.op == VectorOp::Max ? "vector max" : "vector sum");
+  if (add && job.outZeroPoint)
+    took("vector add zero point");
   if (job.table)
     took("vector table");
   if (job.outChannelOffset)

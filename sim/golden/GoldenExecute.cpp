@@ -54,6 +54,7 @@ std::vector<GoldenMachine::Block> GoldenMachine::readBlocks(const Execute &job) 
     e.residualScaleA = job.residualScaleA;
     e.residualScaleB = job.residualScaleB;
     e.residualFix = job.residualFix;
+    e.residualZeroPoint = int32_t(job.residualZeroPoint);
     e.residualLowest = int32_t(job.residualClampMin);
     e.residualHighest = int32_t(job.residualClampMax);
   }

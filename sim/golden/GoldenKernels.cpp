@@ -66,8 +66,8 @@ void epilogue(const int32_t *acc, const Epilogue &e, const int8_t *residual, int
   if (e.residual)
     for (size_t k = 0; k < 16; ++k) {
       int32_t a = e.residualSwap ? residual[k] : q[k], b = e.residualSwap ? q[k] : residual[k];
-      q[k] = residualAdd(a, b, e.residualScaleA, e.residualScaleB, e.residualFix, e.residualUnsigned, e.residualLowest,
-                         e.residualHighest);
+      q[k] = residualAdd(a, b, e.residualScaleA, e.residualScaleB, e.residualFix, e.residualZeroPoint,
+                         e.residualUnsigned, e.residualLowest, e.residualHighest);
     }
   if (e.table2)
     for (size_t k = 0; k < 16; ++k)

@@ -21,7 +21,7 @@ struct Epilogue {
   const int8_t *table1, *table2; ///< 256 entries, index value + 128; or null
   bool residual, residualSwap, residualUnsigned;
   float residualScaleA, residualScaleB, residualFix;
-  int32_t residualLowest, residualHighest;
+  int32_t residualZeroPoint, residualLowest, residualHighest;
 };
 
 struct Kernels {

@@ -27,7 +27,7 @@ void GoldenMachine::run(const Vector &job) {
       const int8_t *a = inWords(0, 0);
       const int8_t *b = reinterpret_cast<const int8_t *>(read(rowAddress(job.second, n, plane, y) + x));
       for (unsigned k = 0; k < 16; ++k)
-        q[k] = residualAdd(a[k], b[k], job.scale, job.scaleB, job.fix, job.unsignedAdd, lowest, highest);
+        q[k] = residualAdd(a[k], b[k], job.scale, job.scaleB, job.fix, zeroPoint, job.unsignedAdd, lowest, highest);
     } else {
       bool isMax = job.op == VectorOp::Max;
       std::fill_n(q, 16, isMax ? INT8_MIN : int32_t(job.bias));

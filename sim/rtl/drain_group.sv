@@ -110,6 +110,7 @@ module drain_group #(
   logic [31:0] residual_a[4];
   logic [31:0] residual_b[4];
   logic [31:0] residual_fix[4];
+  logic [7:0] residual_zero_point[4];
   logic [7:0] residual_low[4];
   logic [7:0] residual_high[4];
   logic [23:0] plane_pitch[4];
@@ -221,8 +222,7 @@ module drain_group #(
         for (int unsigned k = 0; k < Lanes; k++) q6[k] = q5[k];
         if (residual_mode[s][2])
           for (int unsigned k = 0; k < Lanes; k++) begin
-            rounded = tilewright_float_pkg::float_to_int(outer[k]);
-            if (residual_mode[s][0]) rounded = rounded - 12'd128;
+            rounded = tilewright_float_pkg::float_to_int(outer[k]) + 12'($signed(residual_zero_point[s]));
             q6[k] = tilewright_float_pkg::clamp_to_int8(rounded, 12'($signed(residual_low[s])),
                 12'($signed(residual_high[s])));
           end
@@ -481,6 +481,7 @@ module drain_group #(
       residual_a[walk_slot] = `FIELD(job, ExecuteResidualScaleA);
       residual_b[walk_slot] = `FIELD(job, ExecuteResidualScaleB);
       residual_fix[walk_slot] = `FIELD(job, ExecuteResidualFix);
+      residual_zero_point[walk_slot] = `FIELD(job, ExecuteResidualZeroPoint);
       residual_low[walk_slot] = `FIELD(job, ExecuteResidualClampMin);
       residual_high[walk_slot] = `FIELD(job, ExecuteResidualClampMax);
       plane_pitch[walk_slot] = out_plane_pitch;

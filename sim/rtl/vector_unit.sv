@@ -159,8 +159,7 @@ module vector_unit #(
           end
         end else begin
           for (int unsigned k = 0; k < 16; k++) begin
-            rounded = tilewright_float_pkg::float_to_int(v2[k][31:0]);
-            if (unsigned_add) rounded = rounded - 12'd128;
+            rounded = tilewright_float_pkg::float_to_int(v2[k][31:0]) + 12'($signed(zero_point));
             v3[k] = tilewright_float_pkg::clamp_to_int8(rounded, 12'($signed(clamp_min)), 12'($signed(clamp_max)));
           end
         end

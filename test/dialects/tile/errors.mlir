@@ -102,6 +102,19 @@ func.func @mixed_signs(%x: tensor<1x4x8x8xi8>, %r: tensor<1x4x8x8xui8>) {
 
 // -----
 
+func.func @addition_zero_point(%x: tensor<1x4x8x8xi8>, %r: tensor<1x4x8x8xi8>) {
+  %y = tile.elementwise %x residual(%r : tensor<1x4x8x8xi8>) epilogue {
+  ^bb0(%e: i8, %f: i8):
+    // expected-error @below {{zero point 128 is not within [-128, 127]}}
+    %s = tile.residual_add %e, %f {ra = 0.5 : f32, rb = 0.75 : f32, fix = 1.5 : f32, zero_point = 128 : i64,
+      clamp_min = -128 : i64, clamp_max = 127 : i64} : i8, i8 -> i8
+    tile.yield %s : i8
+  } : tensor<1x4x8x8xi8> -> tensor<1x4x8x8xi8>
+  return
+}
+
+// -----
+
 func.func @concat(%x: tensor<1x4x8x8xi8>, %r: tensor<1x4x8x7xi8>) {
   // expected-error @below {{concat inputs differ outside the channels}}
   %y = tile.move concat %x, %r epilogue {

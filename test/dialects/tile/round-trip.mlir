@@ -106,8 +106,9 @@ func.func @roots(%x: tensor<2x24x14x14xui8>, %w: tensor<24x1x3x3xi8>) -> (tensor
   // CHECK: tile.elementwise %{{.*}} residual(%{{.*}} : tensor<2x24x14x14xui8>)
   %a = tile.elementwise %d residual(%x : tensor<2x24x14x14xui8>) epilogue {
   ^bb0(%e: ui8, %r: ui8):
-    %s = tile.residual_add %e, %r {ra = 0.5 : f32, rb = 0.75 : f32, fix = 1.5 : f32, clamp_min = -128 : i64,
-      clamp_max = 127 : i64} : ui8, ui8 -> ui8
+    // CHECK: tile.residual_add %{{.*}}, %{{.*}} {{{.*}}, zero_point = -7 : i64} : ui8, ui8 -> ui8
+    %s = tile.residual_add %e, %r {ra = 0.5 : f32, rb = 0.75 : f32, fix = 1.5 : f32, zero_point = -7 : i64,
+      clamp_min = -128 : i64, clamp_max = 127 : i64} : ui8, ui8 -> ui8
     tile.yield %s : ui8
   } : tensor<2x24x14x14xui8> -> tensor<2x24x14x14xui8>
   // CHECK: tile.move concat %{{.*}}, %{{.*}} epilogue

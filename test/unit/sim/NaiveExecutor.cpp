@@ -86,8 +86,8 @@ private:
       v = float(highest - zeroPoint);
     return int32_t(roundHalfEven(v) + zeroPoint);
   }
-  static int32_t stepFour(int32_t a, int32_t b, float ra, float rb, float fix, bool isUnsigned, int64_t lowest,
-                          int64_t highest) {
+  static int32_t stepFour(int32_t a, int32_t b, float ra, float rb, float fix, int64_t zeroPoint,
+                          bool isUnsigned, int64_t lowest, int64_t highest) {
     int32_t shift = isUnsigned ? 128 : 0;
     float inner = toFloat(Exact(b + shift) * rb + fix);
     float s = toFloat(Exact(a + shift) * ra + inner);
@@ -95,7 +95,7 @@ private:
       s = 16777216.0f;
     if (s < -16777216.0f)
       s = -16777216.0f;
-    int64_t t = roundHalfEven(s) - shift;
+    int64_t t = roundHalfEven(s) + zeroPoint;
     return int32_t(t < lowest ? lowest : t > highest ? highest : t);
   }
 
@@ -152,7 +152,7 @@ private:
             if (job.op == VectorOp::Add) {
               q = stepFour(byteAt(wordOf(job.in, n, c / 16, y, x), c % 16),
                            byteAt(wordOf(job.second, n, c / 16, y, x), c % 16), job.scale, job.scaleB, job.fix,
-                           job.unsignedAdd, job.clampMin, job.clampMax);
+                           job.outZeroPoint, job.unsignedAdd, job.clampMin, job.clampMax);
             } else {
               int64_t sum = job.bias;
               int32_t highest = -128;
@@ -245,7 +245,7 @@ private:
     if (job.residual) {
       int32_t other = byteAt(wordOf(job.residualMap, n, j / 16, y, x), j % 16);
       q = stepFour(job.residualSwap ? other : q, job.residualSwap ? q : other, job.residualScaleA, job.residualScaleB,
-                   job.residualFix, job.residualUnsigned, job.residualClampMin, job.residualClampMax);
+                   job.residualFix, job.residualZeroPoint, job.residualUnsigned, job.residualClampMin, job.residualClampMax);
     }
     if (job.table2)
       q = tables[size_t(job.table2 - 1)][size_t(q + 128)];

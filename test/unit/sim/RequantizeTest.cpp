@@ -31,13 +31,13 @@ int64_t exactRequantize(int32_t sum, float m, float mNegative, int32_t zeroPoint
   return roundHalfEven(clamped) + zeroPoint;
 }
 
-int64_t exactAdd(int32_t a, int32_t b, float ra, float rb, float fix, bool isUnsigned, int32_t lowest,
-                 int32_t highest) {
+int64_t exactAdd(int32_t a, int32_t b, float ra, float rb, float fix, int32_t zeroPoint, bool isUnsigned,
+                 int32_t lowest, int32_t highest) {
   int32_t shift = isUnsigned ? 128 : 0;
   float inner = float(Exact(b + shift) * rb + fix);
   float s = float(Exact(a + shift) * ra + inner);
   Exact limited = std::min<Exact>(std::max<Exact>(s, -16777216), 16777216);
-  return std::clamp<int64_t>(roundHalfEven(limited) - shift, lowest, highest);
+  return std::clamp<int64_t>(roundHalfEven(limited) + zeroPoint, lowest, highest);
 }
 
 TEST(Requantize, EqualsExactArithmetic) {
@@ -66,8 +66,12 @@ TEST(Requantize, RoundsTiesToEvenAndKeepsDenormals) {
   EXPECT_EQ(requantize(1000, 1.0f, 1.0f, -128, -128, 127), 127);
   // 2^30 * 2^-130 is exact only if the denormal scale is kept.
   EXPECT_EQ(requantize(1 << 30, std::ldexp(1.0f, -130), 0, 0, -128, 127), 0);
-  EXPECT_EQ(residualAdd(1, 0, std::ldexp(1.0f, -20), 1.0f, 0.5f, false, -128, 127), 1); // just above the tie
-  EXPECT_EQ(residualAdd(0, 0, std::ldexp(1.0f, -20), 1.0f, 0.5f, false, -128, 127), 0);
+  EXPECT_EQ(residualAdd(1, 0, std::ldexp(1.0f, -20), 1.0f, 0.5f, 0, false, -128, 127), 1); // just above the tie
+  EXPECT_EQ(residualAdd(0, 0, std::ldexp(1.0f, -20), 1.0f, 0.5f, 0, false, -128, 127), 0);
+  // The zero point of step 4 is added after rounding; one inside `fix` is rounded with the sum.
+  EXPECT_EQ(residualAdd(1, 0, 0.5f, 0.5f, 0.0f, 7, false, -128, 127), 7);
+  EXPECT_EQ(residualAdd(1, 0, 0.5f, 0.5f, 7.0f, 0, false, -128, 127), 8);
+  EXPECT_EQ(residualAdd(-128, -128, 0.5f, 0.5f, 0.0f, -128, true, -128, 127), -128);
   // Infinity clamps.
   EXPECT_EQ(requantize(INT32_MAX, 3e38f, 3e38f, 0, -128, 127), 127);
   EXPECT_EQ(requantize(INT32_MIN, 3e38f, 3e38f, 0, -128, 127), -128);
@@ -80,8 +84,8 @@ TEST(Requantize, ResidualEqualsExactArithmetic) {
     int32_t a = int32_t(random() % 256) - 128, b = int32_t(random() % 256) - 128;
     auto scale = [&] { return std::bit_cast<float>(uint32_t(0x3e000000 + random() % 0x02000000)); };
     float ra = scale(), rb = scale(), fix = (i % 2 ? 1 : -1) * scale() * 32;
-    ASSERT_EQ(residualAdd(a, b, ra, rb, fix, i % 3 == 0, -100, 120),
-              exactAdd(a, b, ra, rb, fix, i % 3 == 0, -100, 120));
+    ASSERT_EQ(residualAdd(a, b, ra, rb, fix, i % 256 - 128, i % 3 == 0, -100, 120),
+              exactAdd(a, b, ra, rb, fix, i % 256 - 128, i % 3 == 0, -100, 120));
   }
 }
 

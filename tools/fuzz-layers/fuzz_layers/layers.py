@@ -144,8 +144,19 @@ def sum_of_pools(graph: Graph, x: Tensor) -> Tensor | None:
     pool = Tensor(graph.fresh("pool"), x.shape, x.dtype, x.scale, x.zero_point)
     graph.node("MaxPool", [x.name], pool.name, kernel_shape=[3, 3], pads=[1, 1, 1, 1])
     out = graph.tensor("sum", x.shape, x.dtype, float(x.scale) * rng.uniform(0.7, 2))
-    operands = [x.name, *graph.quantization(x), pool.name, *graph.quantization(pool), *graph.quantization(out)]
-    graph.node("QLinearAdd", operands, out.name, domain="com.microsoft")
+    return _addition(graph, x, pool, out)
+
+
+def _addition(graph: Graph, a: Tensor, b: Tensor, out: Tensor) -> Tensor:
+    """An addition that rounds its sum with the zero point, or without: two spellings, each with its own bits, which a
+    compiler keeps, so that the model stays exact."""
+    if graph.rng.random() < 0.5:
+        operands = [a.name, *graph.quantization(a), b.name, *graph.quantization(b), *graph.quantization(out)]
+        graph.node("QLinearAdd", operands, out.name, domain="com.microsoft")
+        return out
+    exact = graph.exact
+    graph.float_layer("Add", [a, b], out)
+    graph.exact = exact
     return out
 
 
@@ -229,9 +240,7 @@ def residual(graph: Graph, x: Tensor) -> Tensor | None:
     graph.node("QLinearConv", names, branch.name, kernel_shape=[1, 1])
     out = graph.tensor("sum", x.shape, x.dtype, float(max(x.scale, branch.scale)) * rng.uniform(0.7, 2))
     a, b = (branch, x) if rng.random() < 0.5 else (x, branch)
-    operands = [a.name, *graph.quantization(a), b.name, *graph.quantization(b), *graph.quantization(out)]
-    graph.node("QLinearAdd", operands, out.name, domain="com.microsoft")
-    return out
+    return _addition(graph, a, b, out)
 
 
 ACTIVATIONS = {

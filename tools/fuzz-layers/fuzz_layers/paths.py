@@ -26,8 +26,10 @@ PATHS = (
     "step 4 residual",
     "step 4 swapped",
     "step 4 unsigned",
+    "step 4 zero point",
     *(f"vector {op}" for op in VECTOR_OPS),
     "vector table",
+    "vector add zero point",
     *(f"load {mode}" for mode in LOAD_MODES),
     "load flipped",
 )
@@ -45,6 +47,10 @@ def taken(program: list[dict], ring_bytes: int, negative_scale: bool) -> Counter
             found.add(f"vector {VECTOR_OPS[descriptor['op']]}")
             if descriptor["table"]:
                 found.add("vector table")
+            if VECTOR_OPS[descriptor["op"]] == "add" and _rounds_first(
+                descriptor["out_zero_point"], descriptor["unsigned_add"]
+            ):
+                found.add("vector add zero point")
             if descriptor["in_ring_rows"] < descriptor["in_height"]:
                 found.add("R < H")
         elif descriptor["kind"] == "load":
@@ -77,6 +83,11 @@ def taken(program: list[dict], ring_bytes: int, negative_scale: bool) -> Counter
     return Counter(dict.fromkeys(found, 1))
 
 
+def _rounds_first(zero_point: int, unsigned: int) -> bool:
+    """Whether an addition's zero point is added after rounding: not the one that `unsigned` alone asks for."""
+    return zero_point != (-128 if unsigned else 0)
+
+
 def _execute_paths(d: dict) -> set[str]:
     conditions = {
         f"execute {MODES[d['mode']]}": True,
@@ -91,5 +102,6 @@ def _execute_paths(d: dict) -> set[str]:
         "step 4 residual": d["residual"] == 1,
         "step 4 swapped": d["residual"] == 1 and d["residual_swap"] == 1,
         "step 4 unsigned": d["residual"] == 1 and d["residual_unsigned"] == 1,
+        "step 4 zero point": d["residual"] == 1 and _rounds_first(d["residual_zero_point"], d["residual_unsigned"]),
     }
     return {name for name, holds in conditions.items() if holds}
