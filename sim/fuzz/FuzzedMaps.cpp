@@ -184,8 +184,14 @@ bool Fuzzer::chooseRows(const LiveMap &in, const Window &w, int64_t &start, int6
   do
     start = below(int64_t(possible.size()));
   while (!possible[size_t(start)]);
+  // The rows between two windows count as touched, also where one of the windows lies in the padding.
+  auto inMap = [&](int64_t rowCount) {
+    Range rows = windowRange(start, rowCount, w.kernelHeight, w.strideHeight, w.dilationHeight, w.padTop, in.height);
+    return rows.size() == 0 || (rows.begin >= in.rows.begin && rows.end <= in.rows.end);
+  };
   count = 1;
-  while (start + count < int64_t(possible.size()) && possible[size_t(start + count)] && count < most && !oneIn(8))
+  while (start + count < int64_t(possible.size()) && possible[size_t(start + count)] && inMap(count + 1) &&
+         count < most && !oneIn(8))
     ++count;
   return true;
 }

@@ -62,11 +62,12 @@ private:
       return;
     }
     tableJob[job.table] = issued[queueOf(Opcode::Weights)];
-    const TableReaders &readers = tableReaders[job.table];
+    TableReaders &readers = tableReaders[job.table];
     if (job.waitExecute < readers.execute || job.waitVector < readers.vector)
       throw Error("overwrites table " + std::to_string(job.table) +
                   " without waiting for its readers: wait_execute must be at least " + std::to_string(readers.execute) +
                   ", wait_vector at least " + std::to_string(readers.vector));
+    readers = {}; // who fills it next comes after this job
   }
 
   void execute(const Execute &job) {

@@ -261,6 +261,10 @@ TEST(ProgramVerifier, FollowsSplitReductionsAndTables) {
       messageOf({table, goodWeights(), reader, table, end()}),
       "descriptor 3 (weights, layer 0): overwrites table 0 without waiting for its readers: wait_execute must be at "
       "least 1, wait_vector at least 0");
+  // Fills of one table are in one queue: only the first after a reader has to wait for it.
+  Weights refill = table;
+  refill.waitExecute = 1;
+  EXPECT_EQ(messageOf({table, goodWeights(), reader, refill, table, end()}), "");
 }
 
 TEST(ProgramVerifier, FindsDeadlocks) {
