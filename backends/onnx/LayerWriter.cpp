@@ -219,8 +219,9 @@ LayerWriter::State LayerWriter::floatAdd(const State &a, const State &b, tile::Q
     reals.push_back(
         emit("DequantizeLinear", {operand.tensor, scalar(operand.quant.scaleValue()),
                                   zeroPoint(element, tile::toDevice(element, operand.quant.getZeroPoint()))}));
-  return {emit("QuantizeLinear", {emit("Add", reals), scalar(sum.scaleValue()), zeroPoint(element, *op.getZeroPoint())}),
-          element, sum};
+  return {
+      emit("QuantizeLinear", {emit("Add", reals), scalar(sum.scaleValue()), zeroPoint(element, *op.getZeroPoint())}),
+      element, sum};
 }
 
 LayerWriter::State LayerWriter::clamp(State state, int64_t low, int64_t high) {

@@ -80,9 +80,9 @@ Formed layers::formAdd(LayerFormer &former, const LayerPattern &pattern) {
     // One float32 operation each, in this order, the sum of products fused: docs/accelerator.md, step 4.
     constants.ra = a.scaleValue() / sum.scaleValue();
     constants.rb = b.scaleValue() / sum.scaleValue();
-    constants.fix = static_cast<float>(sum.getZeroPoint()) -
-                    std::fma(constants.ra, static_cast<float>(a.getZeroPoint()),
-                             constants.rb * static_cast<float>(b.getZeroPoint()));
+    constants.fix =
+        static_cast<float>(sum.getZeroPoint()) - std::fma(constants.ra, static_cast<float>(a.getZeroPoint()),
+                                                          constants.rb * static_cast<float>(b.getZeroPoint()));
     if (!std::isfinite(constants.ra) || !std::isfinite(constants.rb) || !std::isfinite(constants.fix))
       return refuse("scales that are not finite");
   } else {
@@ -112,8 +112,8 @@ Formed layers::formAdd(LayerFormer &former, const LayerPattern &pattern) {
   Value result = tile::ResidualAddOp::create(
       builder, node.getLoc(), pattern.element(), block->getArgument(0), block->getArgument(1),
       builder.getF32FloatAttr(constants.ra), builder.getF32FloatAttr(constants.rb),
-      builder.getF32FloatAttr(constants.fix), zeroPoint, UnitAttr(),
-      builder.getI64IntegerAttr(clamps.low), builder.getI64IntegerAttr(clamps.high), pattern.quant);
+      builder.getF32FloatAttr(constants.fix), zeroPoint, UnitAttr(), builder.getI64IntegerAttr(clamps.low),
+      builder.getI64IntegerAttr(clamps.high), pattern.quant);
   tile::YieldOp::create(builder, node.getLoc(), result);
   builder.setInsertionPoint(pattern.quantize);
   return {builder.create(state)->getResult(0), layout->order, {}};

@@ -222,7 +222,11 @@ module drain_group #(
         for (int unsigned k = 0; k < Lanes; k++) q6[k] = q5[k];
         if (residual_mode[s][2])
           for (int unsigned k = 0; k < Lanes; k++) begin
+`ifdef TILEWRIGHT_FAULT_ZERO_POINT  // planted for the tests of the tests: test/rtl/CMakeLists.txt
+            rounded = tilewright_float_pkg::float_to_int(outer[k]) + (residual_mode[s][0] ? -12'd128 : 12'd0);
+`else
             rounded = tilewright_float_pkg::float_to_int(outer[k]) + 12'($signed(residual_zero_point[s]));
+`endif
             q6[k] = tilewright_float_pkg::clamp_to_int8(rounded, 12'($signed(residual_low[s])),
                 12'($signed(residual_high[s])));
           end

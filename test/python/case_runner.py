@@ -188,7 +188,9 @@ def main() -> int:
     parser.add_argument("--form", choices=FORMS, action="append", help="default: all")
     parser.add_argument("--only", default="", metavar="TEXT", help="cases with this in theme/name")
     parser.add_argument("--refused", action="store_true", help="also list what is refused, with the message")
-    parser.add_argument("--tools", type=Path, default=ROOT / "build" / "bin", help="folder of compile-model and run-model")
+    parser.add_argument(
+        "--tools", type=Path, default=ROOT / "build" / "bin", help="folder of compile-model and run-model"
+    )
     arguments = parser.parse_args()
     source = find_cases()
     if source is None:

@@ -62,8 +62,8 @@ TEST(ExactAddition, FindsConstantsForNearlyAllScales) {
     none += count < 0;
     EXPECT_LE(count, 0) << addition.scaleA << ' ' << addition.scaleB << ' ' << addition.scaleSum;
     if (std::optional<AdditionConstants> constants = exactConstants(addition)) {
-      moved += constants->ra != addition.scaleA / addition.scaleSum ||
-               constants->rb != addition.scaleB / addition.scaleSum;
+      moved +=
+          constants->ra != addition.scaleA / addition.scaleSum || constants->rb != addition.scaleB / addition.scaleSum;
       EXPECT_TRUE(agrees(addition, *constants));
       constants->fix += 0.01f;
       EXPECT_FALSE(agrees(addition, *constants));

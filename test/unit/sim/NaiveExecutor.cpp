@@ -86,8 +86,8 @@ private:
       v = float(highest - zeroPoint);
     return int32_t(roundHalfEven(v) + zeroPoint);
   }
-  static int32_t stepFour(int32_t a, int32_t b, float ra, float rb, float fix, int64_t zeroPoint,
-                          bool isUnsigned, int64_t lowest, int64_t highest) {
+  static int32_t stepFour(int32_t a, int32_t b, float ra, float rb, float fix, int64_t zeroPoint, bool isUnsigned,
+                          int64_t lowest, int64_t highest) {
     int32_t shift = isUnsigned ? 128 : 0;
     float inner = toFloat(Exact(b + shift) * rb + fix);
     float s = toFloat(Exact(a + shift) * ra + inner);
@@ -245,7 +245,8 @@ private:
     if (job.residual) {
       int32_t other = byteAt(wordOf(job.residualMap, n, j / 16, y, x), j % 16);
       q = stepFour(job.residualSwap ? other : q, job.residualSwap ? q : other, job.residualScaleA, job.residualScaleB,
-                   job.residualFix, job.residualZeroPoint, job.residualUnsigned, job.residualClampMin, job.residualClampMax);
+                   job.residualFix, job.residualZeroPoint, job.residualUnsigned, job.residualClampMin,
+                   job.residualClampMax);
     }
     if (job.table2)
       q = tables[size_t(job.table2 - 1)][size_t(q + 128)];

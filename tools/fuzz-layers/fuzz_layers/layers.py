@@ -148,16 +148,12 @@ def sum_of_pools(graph: Graph, x: Tensor) -> Tensor | None:
 
 
 def _addition(graph: Graph, a: Tensor, b: Tensor, out: Tensor) -> Tensor:
-    """An addition that rounds its sum with the zero point, or without: two spellings, each with its own bits, which a
-    compiler keeps, so that the model stays exact."""
+    """An addition that rounds its sum with the zero point, or without: two spellings, each with its own bits."""
     if graph.rng.random() < 0.5:
         operands = [a.name, *graph.quantization(a), b.name, *graph.quantization(b), *graph.quantization(out)]
         graph.node("QLinearAdd", operands, out.name, domain="com.microsoft")
         return out
-    exact = graph.exact
-    graph.float_layer("Add", [a, b], out)
-    graph.exact = exact
-    return out
+    return graph.float_layer("Add", [a, b], out)
 
 
 def matmul(graph: Graph, x: Tensor) -> Tensor | None:
