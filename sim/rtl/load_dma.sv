@@ -28,12 +28,15 @@ module load_dma (
   logic asking, buffer_planar, stream_found;
   logic [1:0] ask_stream, request_stream, candidate;
   logic [2:0] streams;
-  logic [47:0] ask_sample, ask_plane, ask_row;
-  logic [47:0] ask_row_stride, ask_plane_stride, ask_sample_stride;
+  logic ask_start, ask_offered, ask_offered_last, ask_done, ask_last;
+  logic [47:0] ask_base, ask_row_stride, ask_plane_stride, ask_sample_stride, ask_offered_row, ask_row;
+  logic [15:0] ask_rows, ask_planes, ask_samples;
+  logic [48:0] ask_queue[4];    // rows to come: {last, address}
+  logic [1:0] ask_queue_read, ask_queue_write;
+  logic [2:0] ask_queue_count;
   logic [47:0] stream_address[4];
   logic [27:0] stream_left[4];  // words of the row not yet requested
   logic [23:0] ask_bytes;
-  logic [15:0] ask_y, ask_p, ask_n, ask_rows, ask_planes, ask_samples;
   logic [8:0] stream_used[4];   // words requested or in the buffer
   logic [4:0] burst;
   logic row_open;
@@ -54,15 +57,21 @@ module load_dma (
   logic [tilewright_isa_pkg::DescriptorBits-1:0] job;
   logic [1:0] job_read, job_write;
   logic [2:0] job_count;
-  logic writing, planar, flip, setup, possible, last_of_job, head_last;
-  logic [3:0] row_offset, plane_offset, sample_offset, row_step, plane_step, sample_step;
+  logic writing, planar, flip, possible, last_row, head_last;
+  logic map_start, row_offered, row_offered_last, row_done, offset_offered;
+  logic [23:0] map_base, map_plane_pitch, map_sample_pitch, row_offered_at, row_base;
+  logic [15:0] map_pitch, map_ring_rows, map_ring_start, map_row0, map_rows, map_planes, map_samples;
+  // Where rows begin: in the scratchpad, and within a 16-byte word of DRAM.
+  logic [24:0] row_queue[4];    // {last, address}
+  logic [3:0] offset_queue[4];
+  logic [1:0] row_queue_read, row_queue_write, offset_queue_write;
+  logic [2:0] row_queue_count;
+  logic [3:0] row_offset, offset_base, row_step, plane_step, sample_step, offset_offered_at;
   logic [4:0] position[4];      // planar: next byte within the stream's head word
   logic [23:0] pixels_left[4];
   logic [4:0] stream_need;
-  logic [23:0] row_bytes, left, map_plane_pitch, map_sample_pitch, row_base, plane_base, sample_base, row0_offset;
-  logic [23:0] ring_words, word;
-  logic [15:0] pitch, y, p, n, rows, planes, samples;
-  logic [16:0] ring_row, ring_row0, ring_rows;
+  logic [23:0] row_bytes, left, word;
+  logic [15:0] planes;
   logic [1:0] plane;
   logic [127:0] first_word, second_word, out_word;
   logic [4:0] count;
@@ -72,16 +81,60 @@ module load_dma (
     place = is_planar ? {which, pointer[5:0]} : pointer;
   endfunction
 
+  dram_row_walker u_ask (
+      .clk_i, .rst_ni, .start_i(ask_start), .address_i(ask_base), .row_stride_i(ask_row_stride),
+      .plane_stride_i(ask_plane_stride), .sample_stride_i(ask_sample_stride), .rows_i(ask_rows), .planes_i(ask_planes),
+      .samples_i(ask_samples), .done_i(ask_done), .valid_o(ask_offered), .row_o(ask_offered_row),
+      .last_o(ask_offered_last)
+  );
+
+  row_walker u_rows (
+      .clk_i, .rst_ni, .start_i(map_start), .base_i(map_base), .pitch_i(map_pitch), .inner_pitch_i(map_plane_pitch),
+      .outer_pitch_i(map_sample_pitch), .ring_rows_i(map_ring_rows), .ring_start_i(map_ring_start),
+      .first_row_i({4'd0, map_row0}), .stride_i(20'sd1), .rows_i(map_rows), .inner_i(map_planes),
+      .outer_i(map_samples), .done_i(row_done), .valid_o(row_offered), .row_o(row_offered_at), .y_o(), .ring_row_o(),
+      .outer_last_o(), .last_o(row_offered_last), .ring_words_o()
+  );
+
+  // Has offered a row's offset by the time the other one offers its address.
+  dram_row_walker #(.AddressBits(4)) u_offsets (
+      .clk_i, .rst_ni, .start_i(map_start), .address_i(offset_base), .row_stride_i(row_step),
+      .plane_stride_i(plane_step), .sample_stride_i(sample_step), .rows_i(map_rows), .planes_i(map_planes),
+      .samples_i(map_samples), .done_i(row_done), .valid_o(offset_offered), .row_o(offset_offered_at), .last_o()
+  );
+
   always_ff @(posedge clk_i) begin : load
     take_o <= 1'b0;
     done_o <= 1'b0;
+    map_start <= 1'b0;
+    row_done <= 1'b0;
+    ask_start <= 1'b0;
+    ask_done <= 1'b0;
 
     // ---- Rows out of it.
     if (write_o && write_grant_i) begin
       write_o <= 1'b0;
       if (head_last) done_o <= 1'b1;
     end
-    if (writing && !setup && (!write_o || write_grant_i)) begin
+    if (row_offered) begin
+      row_queue[row_queue_write] = {row_offered_last, row_offered_at};
+      row_queue_write = row_queue_write + 2'd1;
+      row_queue_count = row_queue_count + 3'd1;
+    end
+    if (offset_offered) begin
+      offset_queue[offset_queue_write] = offset_offered_at;
+      offset_queue_write = offset_queue_write + 2'd1;
+    end
+    if (writing && row_queue_count != 3'd0 && (!write_o || write_grant_i)) begin
+      {last_row, row_base} = row_queue[row_queue_read];
+      row_offset = offset_queue[row_queue_read];
+      if (word == 24'd0) begin
+        plane = 2'd0;
+        for (int unsigned s = 0; s < 4; s++) begin
+          position[s] = {1'b0, row_offset + plane_step * 4'(s)};
+          pixels_left[s] = `FIELD(job, LoadWidth);
+        end
+      end
       count = (left > 24'd16) ? 5'd16 : left[4:0];
       if (!planar) begin
         possible = stream_filled[0] > 9'({1'b0, row_offset} + count > 5'd16);
@@ -137,92 +190,46 @@ module load_dma (
         write_data_o <= out_word;
         word = word + 24'd1;
         left = left - {19'd0, count};
-        last_of_job = 1'b0;
-        if (left == 24'd0) begin  // the next row, plane, sample
+        head_last <= left == 24'd0 && last_row;
+        if (left == 24'd0) begin  // the next row
           word = 24'd0;
           left = row_bytes;
-          y = y + 16'd1;
-          row_offset = row_offset + row_step;
-          row_base = row_base + {8'd0, pitch};
-          ring_row = ring_row + 17'd1;
-          if (ring_row >= ring_rows) begin
-            ring_row = ring_row - ring_rows;
-            row_base = row_base - ring_words;
-          end
-          if (y == rows) begin
-            y = 16'd0;
-            p = p + 16'd1;
-            plane_offset = plane_offset + plane_step;
-            plane_base = plane_base + map_plane_pitch;
-            if (planar || p == planes) begin
-              p = 16'd0;
-              n = n + 16'd1;
-              sample_offset = sample_offset + sample_step;
-              plane_offset = sample_offset;
-              sample_base = sample_base + map_sample_pitch;
-              plane_base = sample_base;
-              if (n == samples) begin
-                last_of_job = 1'b1;
-                writing = 1'b0;
-              end
-            end
-            row_offset = plane_offset;
-            row_base = plane_base + row0_offset;
-            ring_row = ring_row0;
-          end
-          plane = 2'd0;
-          for (int unsigned s = 0; s < 4; s++) begin
-            position[s] = {1'b0, row_offset + plane_step * 4'(s)};
-            pixels_left[s] = `FIELD(job, LoadWidth);
-          end
+          row_queue_read = row_queue_read + 2'd1;
+          row_queue_count = row_queue_count - 3'd1;
+          row_done <= 1'b1;
+          if (last_row) writing = 1'b0;
         end
-        head_last <= last_of_job;
       end
-    end
-    if (writing && setup) begin
-      setup = 1'b0;
-      row0_offset = {7'd0, ring_row0} * {8'd0, pitch};
-      ring_words = {7'd0, ring_rows} * {8'd0, pitch};
-      row_base = sample_base + row0_offset;
     end
     if (!writing && job_count != 3'd0) begin
       job = jobs[job_read];
       job_read = job_read + 2'd1;
       job_count = job_count - 3'd1;
       writing = 1'b1;
-      setup = 1'b1;
       planar = `FIELD(job, LoadMode) == tilewright_isa_pkg::LoadModePlanar;
       flip = `FIELD(job, LoadFlipSign);
-      sample_offset = job[tilewright_isa_pkg::LoadDramAddressLsb+:4];
-      plane_offset = sample_offset;
-      row_offset = sample_offset;
-      row_step = job[tilewright_isa_pkg::LoadDramRowStrideLsb+:4];
-      plane_step = job[tilewright_isa_pkg::LoadDramPlaneStrideLsb+:4];
-      sample_step = job[tilewright_isa_pkg::LoadDramSampleStrideLsb+:4];
-      sample_base = `FIELD(job, LoadOutBase);
-      plane_base = sample_base;
-      pitch = `FIELD(job, LoadOutPitch);
-      map_plane_pitch = `FIELD(job, LoadOutPlanePitch);
-      map_sample_pitch = `FIELD(job, LoadOutSamplePitch);
-      ring_rows = {1'b0, `FIELD(job, LoadOutRingRows)};
-      ring_row0 = {1'b0, `FIELD(job, LoadRowStart)} - {1'b0, `FIELD(job, LoadOutRingStart)};
-      if (ring_row0 >= ring_rows) ring_row0 = ring_row0 - ring_rows;
-      ring_row = ring_row0;
-      rows = `FIELD(job, LoadRowCount);
       planes = `FIELD(job, LoadPlanes);
-      samples = `FIELD(job, LoadSamples);
-      y = 16'd0;
-      p = 16'd0;
-      n = 16'd0;
+      map_start <= 1'b1;
+      map_base <= `FIELD(job, LoadOutBase);
+      map_pitch <= `FIELD(job, LoadOutPitch);
+      map_plane_pitch <= `FIELD(job, LoadOutPlanePitch);
+      map_sample_pitch <= `FIELD(job, LoadOutSamplePitch);
+      map_ring_rows <= `FIELD(job, LoadOutRingRows);
+      map_ring_start <= `FIELD(job, LoadOutRingStart);
+      map_row0 <= `FIELD(job, LoadRowStart);
+      map_rows <= `FIELD(job, LoadRowCount);
+      map_planes <= planar ? 16'd1 : planes;
+      map_samples <= `FIELD(job, LoadSamples);
+      offset_base <= job[tilewright_isa_pkg::LoadDramAddressLsb+:4];
+      row_step <= job[tilewright_isa_pkg::LoadDramRowStrideLsb+:4];
+      plane_step <= job[tilewright_isa_pkg::LoadDramPlaneStrideLsb+:4];
+      sample_step <= job[tilewright_isa_pkg::LoadDramSampleStrideLsb+:4];
+      offset_queue[offset_queue_write] = job[tilewright_isa_pkg::LoadDramAddressLsb+:4];
+      offset_queue_write = offset_queue_write + 2'd1;
       row_bytes = (`FIELD(job, LoadMode) == tilewright_isa_pkg::LoadModeWords) ? 24'({`FIELD(job, LoadWidth), 4'd0})
                 : planar ? 24'(`FIELD(job, LoadWidth) * {8'd0, planes}) : `FIELD(job, LoadWidth);
       left = row_bytes;
       word = 24'd0;
-      plane = 2'd0;
-      for (int unsigned s = 0; s < 4; s++) begin
-        position[s] = {1'b0, row_offset + plane_step * 4'(s)};
-        pixels_left[s] = `FIELD(job, LoadWidth);
-      end
     end
 
     // ---- Data into the buffer.
@@ -253,8 +260,18 @@ module load_dma (
         stream_left[3] == 28'd0) begin
       row_open = 1'b0;
     end
-    if (asking && !row_open) begin
+    if (ask_offered) begin
+      ask_queue[ask_queue_write] = {ask_offered_last, ask_offered_row};
+      ask_queue_write = ask_queue_write + 2'd1;
+      ask_queue_count = ask_queue_count + 3'd1;
+    end
+    if (asking && !row_open && ask_queue_count != 3'd0) begin
       row_open = 1'b1;
+      {ask_last, ask_row} = ask_queue[ask_queue_read];
+      ask_queue_read = ask_queue_read + 2'd1;
+      ask_queue_count = ask_queue_count - 3'd1;
+      ask_done <= 1'b1;
+      asking = !ask_last;
       for (int unsigned s = 0; s < 4; s++) begin
         stream_address[s] = ask_row;
         if (s == 1) stream_address[s] = ask_row + ask_plane_stride;
@@ -264,21 +281,6 @@ module load_dma (
             28'd0;
       end
       ask_stream = 2'd0;
-      ask_y = ask_y + 16'd1;
-      ask_row = ask_row + ask_row_stride;
-      if (ask_y == ask_rows) begin
-        ask_y = 16'd0;
-        ask_p = ask_p + 16'd1;
-        ask_plane = ask_plane + ask_plane_stride;
-        if (buffer_planar || ask_p == ask_planes) begin
-          ask_p = 16'd0;
-          ask_n = ask_n + 16'd1;
-          ask_sample = ask_sample + ask_sample_stride;
-          ask_plane = ask_sample;
-          if (ask_n == ask_samples) asking = 1'b0;
-        end
-        ask_row = ask_plane;
-      end
     end
     if (row_open && (!request_o || grant_i) && order_count < 7'd63) begin
       stream_found = 1'b0;
@@ -311,21 +313,23 @@ module load_dma (
           stream_read[s] = 8'd0;
         end
       buffer_planar = `FIELD(job_i, LoadMode) == tilewright_isa_pkg::LoadModePlanar;
-      ask_sample = `FIELD(job_i, LoadDramAddress);
-      ask_plane = ask_sample;
-      ask_row = ask_sample;
-      ask_row_stride = 48'($signed(`FIELD(job_i, LoadDramRowStride)));
-      ask_plane_stride = 48'($signed(`FIELD(job_i, LoadDramPlaneStride)));
-      ask_sample_stride = 48'($signed(`FIELD(job_i, LoadDramSampleStride)));
-      ask_rows = `FIELD(job_i, LoadRowCount);
-      ask_planes = `FIELD(job_i, LoadPlanes);
-      ask_samples = `FIELD(job_i, LoadSamples);
-      streams = buffer_planar ? ask_planes[2:0] : 3'd1;
+      streams = buffer_planar ? 3'(`FIELD(job_i, LoadPlanes)) : 3'd1;
+      ask_start <= 1'b1;
+      ask_base <= `FIELD(job_i, LoadDramAddress);
+      ask_row_stride <= 48'($signed(`FIELD(job_i, LoadDramRowStride)));
+      ask_plane_stride <= 48'($signed(`FIELD(job_i, LoadDramPlaneStride)));
+      ask_sample_stride <= 48'($signed(`FIELD(job_i, LoadDramSampleStride)));
+      ask_rows <= `FIELD(job_i, LoadRowCount);
+      ask_planes <= buffer_planar ? 16'd1 : `FIELD(job_i, LoadPlanes);
+      ask_samples <= `FIELD(job_i, LoadSamples);
+      // The first row is known at once.
+      ask_last = `FIELD(job_i, LoadRowCount) == 16'd1 && `FIELD(job_i, LoadSamples) == 16'd1 &&
+                 (buffer_planar || `FIELD(job_i, LoadPlanes) == 16'd1);
+      ask_queue[ask_queue_write] = {ask_last, `FIELD(job_i, LoadDramAddress)};
+      ask_queue_write = ask_queue_write + 2'd1;
+      ask_queue_count = ask_queue_count + 3'd1;
       ask_bytes = (`FIELD(job_i, LoadMode) == tilewright_isa_pkg::LoadModeWords) ? 24'({`FIELD(job_i, LoadWidth), 4'd0})
                                                              : `FIELD(job_i, LoadWidth);
-      ask_y = 16'd0;
-      ask_p = 16'd0;
-      ask_n = 16'd0;
     end
 
     if (!rst_ni) begin
@@ -338,11 +342,17 @@ module load_dma (
       order_write = 6'd0;
       order_count = 7'd0;
       order_given = 5'd0;
+      ask_queue_read = 2'd0;
+      ask_queue_write = 2'd0;
+      ask_queue_count = 3'd0;
+      row_queue_read = 2'd0;
+      row_queue_write = 2'd0;
+      row_queue_count = 3'd0;
+      offset_queue_write = 2'd0;
       job_read = 2'd0;
       job_write = 2'd0;
       job_count = 3'd0;
       writing = 1'b0;
-      setup = 1'b0;
       for (int unsigned s = 0; s < 4; s++) begin
         stream_used[s] = 9'd0;
         stream_filled[s] = 9'd0;

@@ -33,11 +33,21 @@ module store_dma #(
 );
   localparam int unsigned FifoWords = 64;
 
-  logic running, setup, flip;
-  logic [47:0] address, row_address, plane_address, sample_address, row_stride, plane_stride, sample_stride;
-  logic [23:0] width, left, word, row_base, plane_base, sample_base, plane_pitch, sample_pitch, row0_offset, ring_words;
-  logic [15:0] pitch, y, p, n, rows, planes, samples;
-  logic [16:0] ring_row, ring_row0, ring_rows;
+  logic running, flip;
+  logic [47:0] address;
+  logic [23:0] width, left, word;
+  logic last_row;
+
+  // ---- The job's rows: where they are in the scratchpad and where they go.
+  logic start, row_offered, row_offered_last, row_done, target_offered;
+  logic [47:0] dram_base, row_stride, plane_stride, sample_stride, target_offered_at;
+  logic [23:0] map_base, plane_pitch, sample_pitch, row_offered_at;
+  logic [15:0] pitch, ring_rows, ring_start, row0, rows, planes, samples;
+  logic [24:0] row_queue[4];     // {last, address}
+  logic [47:0] target_queue[4];
+  logic [1:0] row_queue_read, row_queue_write, target_queue_write;
+  logic [2:0] row_queue_count;
+  logic row_begun;
   logic [4:0] burst, burst_left;
   logic [6:0] reserved;  // words read or being read, not yet sent
 
@@ -61,9 +71,26 @@ module store_dma #(
 
   assign bready_o = 1'b1;
 
+  row_walker u_rows (
+      .clk_i, .rst_ni, .start_i(start), .base_i(map_base), .pitch_i(pitch), .inner_pitch_i(plane_pitch),
+      .outer_pitch_i(sample_pitch), .ring_rows_i(ring_rows), .ring_start_i(ring_start), .first_row_i({4'd0, row0}),
+      .stride_i(20'sd1), .rows_i(rows), .inner_i(planes), .outer_i(samples), .done_i(row_done),
+      .valid_o(row_offered), .row_o(row_offered_at), .y_o(), .ring_row_o(), .outer_last_o(),
+      .last_o(row_offered_last), .ring_words_o()
+  );
+
+  // Has offered a row's target by the time the other one offers its address.
+  dram_row_walker u_targets (
+      .clk_i, .rst_ni, .start_i(start), .address_i(dram_base), .row_stride_i(row_stride),
+      .plane_stride_i(plane_stride), .sample_stride_i(sample_stride), .rows_i(rows), .planes_i(planes),
+      .samples_i(samples), .done_i(row_done), .valid_o(target_offered), .row_o(target_offered_at), .last_o()
+  );
+
   always_ff @(posedge clk_i) begin : store
     take_o <= 1'b0;
     done_o <= 1'b0;
+    start <= 1'b0;
+    row_done <= 1'b0;
     error_o <= bvalid_i && bresp_i != 2'd0;
 
     // ---- Responses.
@@ -128,51 +155,36 @@ module store_dma #(
 
     // ---- Bursts.
     if (awvalid_o && awready_i) awvalid_o <= 1'b0;
-    if (running && setup) begin
-      setup = 1'b0;
-      row0_offset = {7'd0, ring_row0} * {8'd0, pitch};
-      ring_words = {7'd0, ring_rows} * {8'd0, pitch};
-      row_base = sample_base + row0_offset;
-      word = row_base;
-    end else if (running) begin
-      if (burst_left == 5'd0 && left == 24'd0) begin  // the next row, plane, sample
+    if (row_offered) begin
+      row_queue[row_queue_write] = {row_offered_last, row_offered_at};
+      row_queue_write = row_queue_write + 2'd1;
+      row_queue_count = row_queue_count + 3'd1;
+    end
+    if (target_offered) begin
+      target_queue[target_queue_write] = target_offered_at;
+      target_queue_write = target_queue_write + 2'd1;
+    end
+    if (running) begin
+      if (row_begun && burst_left == 5'd0 && left == 24'd0) begin  // a row ends
+        row_begun = 1'b0;
+        if (last_row) begin
+          running = 1'b0;
+          job_closed[newest] = 1'b1;
+          newest = newest + 3'd1;
+        end
+      end
+      if (running && !row_begun && row_queue_count != 3'd0) begin
+        row_begun = 1'b1;
         left = width;
-        y = y + 16'd1;
-        row_address = row_address + row_stride;
-        row_base = row_base + {8'd0, pitch};
-        ring_row = ring_row + 17'd1;
-        if (ring_row >= ring_rows) begin
-          ring_row = ring_row - ring_rows;
-          row_base = row_base - ring_words;
-        end
-        if (y == rows) begin
-          y = 16'd0;
-          p = p + 16'd1;
-          plane_address = plane_address + plane_stride;
-          plane_base = plane_base + plane_pitch;
-          if (p == planes) begin
-            p = 16'd0;
-            n = n + 16'd1;
-            sample_address = sample_address + sample_stride;
-            plane_address = sample_address;
-            sample_base = sample_base + sample_pitch;
-            plane_base = sample_base;
-            if (n == samples) begin
-              running = 1'b0;
-              job_closed[newest] = 1'b1;
-              newest = newest + 3'd1;
-            end
-          end
-          row_address = plane_address;
-          row_base = plane_base + row0_offset;
-          ring_row = ring_row0;
-        end
-        address = row_address;
-        word = row_base;
+        {last_row, word} = row_queue[row_queue_read];
+        address = target_queue[row_queue_read];
+        row_queue_read = row_queue_read + 2'd1;
+        row_queue_count = row_queue_count - 3'd1;
+        row_done <= 1'b1;
       end
       burst = 5'd16 - {1'b0, address[7:4]};
       if (left < {19'd0, burst}) burst = left[4:0];
-      if (running && burst_left == 5'd0 && (!awvalid_o || awready_i) && burst_count < 5'd16 &&
+      if (row_begun && burst_left == 5'd0 && (!awvalid_o || awready_i) && burst_count < 5'd16 &&
           reserved + {2'd0, burst} <= 7'(FifoWords)) begin
         awvalid_o <= 1'b1;
         if (BusBytes == 16) begin
@@ -191,7 +203,7 @@ module store_dma #(
         left = left - {19'd0, burst};
         address = address + {39'd0, burst, 4'd0};
       end
-      if (running && burst_left != 5'd0 && (!read_o || read_grant_i)) begin
+      if (row_begun && burst_left != 5'd0 && (!read_o || read_grant_i)) begin
         read_o <= 1'b1;
         read_word_o <= word;
         word = word + 24'd1;
@@ -200,32 +212,25 @@ module store_dma #(
     if (!running && !arriving && !read_o && job_valid_i && newest + 3'd1 != oldest && !take_o) begin
       take_o <= 1'b1;
       running = 1'b1;
-      setup = 1'b1;
       flip = `FIELD(job_i, StoreFlipSign);
-      sample_address = `FIELD(job_i, StoreDramAddress);
-      plane_address = sample_address;
-      row_address = sample_address;
-      address = sample_address;
-      row_stride = 48'($signed(`FIELD(job_i, StoreDramRowStride)));
-      plane_stride = 48'($signed(`FIELD(job_i, StoreDramPlaneStride)));
-      sample_stride = 48'($signed(`FIELD(job_i, StoreDramSampleStride)));
-      sample_base = `FIELD(job_i, StoreInBase);
-      plane_base = sample_base;
-      pitch = `FIELD(job_i, StoreInPitch);
-      plane_pitch = `FIELD(job_i, StoreInPlanePitch);
-      sample_pitch = `FIELD(job_i, StoreInSamplePitch);
-      ring_rows = {1'b0, `FIELD(job_i, StoreInRingRows)};
-      ring_row0 = {1'b0, `FIELD(job_i, StoreRowStart)} - {1'b0, `FIELD(job_i, StoreInRingStart)};
-      if (ring_row0 >= ring_rows) ring_row0 = ring_row0 - ring_rows;
-      ring_row = ring_row0;
-      rows = `FIELD(job_i, StoreRowCount);
-      planes = `FIELD(job_i, StorePlanes);
-      samples = `FIELD(job_i, StoreSamples);
       width = `FIELD(job_i, StoreWidth);
-      left = width;
-      y = 16'd0;
-      p = 16'd0;
-      n = 16'd0;
+      start <= 1'b1;
+      map_base <= `FIELD(job_i, StoreInBase);
+      pitch <= `FIELD(job_i, StoreInPitch);
+      plane_pitch <= `FIELD(job_i, StoreInPlanePitch);
+      sample_pitch <= `FIELD(job_i, StoreInSamplePitch);
+      ring_rows <= `FIELD(job_i, StoreInRingRows);
+      ring_start <= `FIELD(job_i, StoreInRingStart);
+      row0 <= `FIELD(job_i, StoreRowStart);
+      dram_base <= `FIELD(job_i, StoreDramAddress);
+      row_stride <= 48'($signed(`FIELD(job_i, StoreDramRowStride)));
+      plane_stride <= 48'($signed(`FIELD(job_i, StoreDramPlaneStride)));
+      sample_stride <= 48'($signed(`FIELD(job_i, StoreDramSampleStride)));
+      rows <= `FIELD(job_i, StoreRowCount);
+      planes <= `FIELD(job_i, StorePlanes);
+      samples <= `FIELD(job_i, StoreSamples);
+      target_queue[target_queue_write] = `FIELD(job_i, StoreDramAddress);
+      target_queue_write = target_queue_write + 2'd1;
       job_bursts[newest] = 16'd0;
       job_closed[newest] = 1'b0;
     end
@@ -235,7 +240,11 @@ module store_dma #(
       wvalid_o <= 1'b0;
       read_o <= 1'b0;
       running = 1'b0;
-      setup = 1'b0;
+      row_begun = 1'b0;
+      row_queue_read = 2'd0;
+      row_queue_write = 2'd0;
+      row_queue_count = 3'd0;
+      target_queue_write = 2'd0;
       arriving = 1'b0;
       burst_left = 5'd0;
       left = 24'd0;
