@@ -1,10 +1,9 @@
-// What happens to the accumulators of one group of up to 16 channels on their way to the scratchpad. A walker goes
-// through the job's output pixels ahead of the drain and fetches residual words; pixels leaving the array then pass
-// the epilogue, one pixel of all the group's lanes per cycle, and end in a FIFO of writes.
+// What happens to the accumulators of one group of up to 16 channels on their way to the scratchpad. Residual words are
+// fetched for the pixels that output_walker makes ahead of the drain; pixels leaving the array then pass the epilogue, one pixel of all the group's lanes per cycle, and end in a FIFO of writes.
 //
 // Epilogue stages: 0 bias and conversion, 1 scale, 2 round and clamp, 3 table 1, 4 and 5 residual, 6 round and clamp,
-// 7 table 2, 8 place the bytes. Jobs follow each other without a gap, so constants of a job are kept in a slot that
-// its pixels name.
+// 7 table 2, 8 place the bytes. Jobs follow each other without a gap, so a job's constants are kept by its number,
+// modulo 4, that its pixels name.
 `include "tilewright.svh"
 module drain_group #(
     parameter int unsigned P = 4,
@@ -55,34 +54,10 @@ module drain_group #(
   localparam int unsigned PixelBits = $clog2(PixelFifo);
   localparam int unsigned WriteBits = $clog2(WriteFifo);
 
-  // ---- Jobs taken, whole: the walker begins the next one when it has finished.
-  logic [tilewright_isa_pkg::DescriptorBits-1:0] jobs[4];
-  logic [1:0] job_read, job_write;
-  logic [2:0] job_count;
-
-  // ---- Walker.
-  logic walking;
-  logic setup, hold, row_end, group_end;
-  logic [2:0] setup_step, slots_used;
-  logic [tilewright_isa_pkg::DescriptorBits-1:0] job;
-  logic residual, row_groups;
-  logic [23:0] product;
-  logic [16:0] block_channel;
-  logic [31:0] header_entry, header_lane;
-  logic [23:0] out_base, out_plane_pitch, out_sample_pitch, res_base, res_plane_pitch, res_sample_pitch;
-  logic [15:0] out_pitch, res_pitch, out_width, out_rows, samples, channels;
-  logic [16:0] out_ring_rows, res_ring_rows, out_ring_row0, res_ring_row0, out_ring_row, res_ring_row;
-  logic [23:0] out_row0_offset, res_row0_offset, out_ring_words, res_ring_words;
-  logic [23:0] out_sample, res_sample, out_row, res_row, out_plane, res_plane;
-  logic [15:0] x, row, sample, channel;
-  logic [7:0] lane;
-  logic ended;
-  logic [3:0] out_byte, res_byte;
-  logic [1:0] walk_slot;
-  // Pixels made by the walker: {job_last, slot, res_byte, out_byte, lanes[4:0], valid, out_word}.
+  // ---- Pixels made by the walker (output_walker.sv has their fields), and their residual words.
+  logic made_valid;
   logic [40:0] made_pixel;
-  logic [23:0] made_read;
-  logic [15:0] made_lanes;
+  logic [24:0] made_residual;
   logic [40:0] pixels[PixelFifo];
   logic [127:0] residuals[PixelFifo];
   logic [24:0] residual_reads[PixelFifo];  // {needed, word}
@@ -93,14 +68,14 @@ module drain_group #(
   logic [3:0] arriving_banks;
   logic [PixelBits-1:0] arriving_at;
   logic [24:0] first_read, second_read;
-  logic [15:0] prepared;  // pixels that are made and not yet used: bounds the walker's lead
 
   // ---- Epilogue.
   logic [31:0] bias[2*Lanes];
   logic [31:0] scale[2*Lanes];
   logic [31:0] scale_negative[2*Lanes];
   logic [127:0] tables[TableSlots*16];
-  // Per job slot.
+  // Per job, modulo 4.
+  logic [1:0] take_slot;
   logic [7:0] zero_point[4];
   logic [11:0] clamp_low[4];
   logic [11:0] clamp_high[4];
@@ -141,6 +116,7 @@ module drain_group #(
   logic [255:0] placed;
   logic [31:0] enables;
 
+  logic [31:0] header_entry, header_lane;
   // ---- Writes: {job_last, word, enable, data}.
   logic [127:0] fifo_data[WriteFifo];
   logic [40:0] fifo_where[WriteFifo];
@@ -157,6 +133,11 @@ module drain_group #(
   for (genvar k = 0; k < Lanes; k++) begin : g_lane
     assign accumulators[k] = pixel_i[k*32+:32];
   end
+
+  output_walker #(.P(P), .K(K), .Group(Group), .PixelFifo(PixelFifo)) u_walker (
+      .clk_i, .rst_ni, .take_i, .job_i, .pixel_valid_o(made_valid), .pixel_o(made_pixel), .residual_o(made_residual),
+      .pixel_used_i(pixel_valid_i)
+  );
 
   always_ff @(posedge clk_i) begin : group
     pixel_ready_o <= 1'b0;
@@ -206,7 +187,6 @@ module drain_group #(
         end
         // One place per pixel has been reserved, two if the job straddles words; what was not used is given back.
         freed = freed + 2'd1 + {1'b0, straddles[s]};
-        if (pixel[8][40]) slots_used = slots_used - 3'd1;
       end
       if (valid[7]) begin
         s = pixel[7][39:38];
@@ -298,7 +278,6 @@ module drain_group #(
       pixel[1] = pixels[pixel_read];
       residual_word[1] = residuals[pixel_read];
       pixel_read = pixel_read + 1'b1;
-      prepared = prepared - 16'd1;
       stage_parameters = pixel_parameters_i;
       for (int unsigned k = 0; k < Lanes; k++)
         converted[k] = tilewright_float_pkg::float_from_int(accumulators[k] + bias[32'(pixel_parameters_i)*Lanes+k]);
@@ -328,174 +307,30 @@ module drain_group #(
     read_o <= offered & {second_read[24], first_read[24]};
     read_word_o <= {second_read[23:0], first_read[23:0]};
 
-    // ---- Walker.
-    if (walking && !setup && prepared < 16'(PixelFifo)) begin
-      // Lanes of this group that are channels of the job.
-      made_lanes = ({1'b0, channel} >= {1'b0, channels}) ? 16'd0 : channels - channel;
-      if (made_lanes > 16'(Lanes)) made_lanes = 16'(Lanes);
-      made_read = res_row + {8'd0, x} + res_plane;
-      made_pixel = {1'b0, walk_slot, res_byte, out_byte, made_lanes[4:0], !hold && made_lanes != 16'd0,
-                    out_row + {8'd0, x} + out_plane};
-      residual_reads[pixel_write] <= {residual && made_pixel[24], made_read};
-      // The next pixel. `hold`: lanes up to the group's end are idle.
-      row_end = 1'b0;
-      if (!hold) begin
-        x = x + 16'd1;
-        if (x == out_width) begin
-          row_end = 1'b1;
-          hold = row_groups;
-        end
-      end
-      lane = lane + 8'd1;
-      group_end = lane == 8'(P);
-      if (group_end) lane = 8'd0;
-      if (row_groups ? group_end && hold : row_end) begin
-        x = 16'd0;
-        hold = 1'b0;
-        row = row + 16'd1;
-        out_row = out_row + {8'd0, out_pitch};
-        out_ring_row = out_ring_row + 17'd1;
-        if (out_ring_row >= out_ring_rows) begin
-          out_ring_row = out_ring_row - out_ring_rows;
-          out_row = out_row - out_ring_words;
-        end
-        res_row = res_row + {8'd0, res_pitch};
-        res_ring_row = res_ring_row + 17'd1;
-        if (res_ring_row >= res_ring_rows) begin
-          res_ring_row = res_ring_row - res_ring_rows;
-          res_row = res_row - res_ring_words;
-        end
-        if (row == out_rows) begin
-          row = 16'd0;
-          sample = sample + 16'd1;
-          out_sample = out_sample + out_sample_pitch;
-          res_sample = res_sample + res_sample_pitch;
-          out_row = out_sample + out_row0_offset;
-          res_row = res_sample + res_row0_offset;
-          out_ring_row = out_ring_row0;
-          res_ring_row = res_ring_row0;
-          if (sample == samples) begin
-            ended = 1'b1;
-            hold = 1'b1;
-          end
-        end
-      end
-      if (ended && group_end) begin  // the next block
-        ended = 1'b0;
-        hold = 1'b0;
-        block_channel = block_channel + 17'(K);
-        channel = channel + 16'(K);
-        if (block_channel >= {1'b0, channels}) begin
-          made_pixel[40] = 1'b1;
-          walking = 1'b0;
-        end
-        sample = 16'd0;
-        out_sample = out_base;
-        res_sample = res_base;
-        out_row = out_base + out_row0_offset;
-        res_row = res_base + res_row0_offset;
-        if (K < 16) begin
-          out_byte = out_byte + 4'(K);
-          res_byte = res_byte + 4'(K);
-          if (out_byte < 4'(K)) out_plane = out_plane + out_plane_pitch;
-          if (res_byte < 4'(K)) res_plane = res_plane + res_plane_pitch;
-        end else begin
-          out_plane = out_plane + 24'(out_plane_pitch * 24'(K / 16));
-          res_plane = res_plane + 24'(res_plane_pitch * 24'(K / 16));
-        end
-      end
+    if (made_valid) begin
       pixels[pixel_write] <= made_pixel;
+      residual_reads[pixel_write] <= made_residual;
       pixel_write = pixel_write + 1'b1;
       unread = unread + 1'b1;
-      prepared = prepared + 16'd1;
-    end
-    if (walking && setup) begin
-      // Four products with one multiplier.
-      case (setup_step)
-        3'd0: product = {7'd0, out_ring_row0} * {8'd0, out_pitch};
-        3'd1: product = {7'd0, out_ring_rows} * {8'd0, out_pitch};
-        3'd2: product = {7'd0, res_ring_row0} * {8'd0, res_pitch};
-        default: product = {7'd0, res_ring_rows} * {8'd0, res_pitch};
-      endcase
-      case (setup_step)
-        3'd0: out_row0_offset = product;
-        3'd1: out_ring_words = product;
-        3'd2: res_row0_offset = product;
-        default: res_ring_words = product;
-      endcase
-      setup_step = setup_step + 3'd1;
-      if (setup_step == 3'd4) begin
-        setup = 1'b0;
-        out_row = out_base + out_row0_offset;
-        res_row = res_base + res_row0_offset;
-      end
     end
 
-    if (!walking && job_count != 3'd0 && slots_used < 3'd4) begin
-      job = jobs[job_read];
-      job_read = job_read + 2'd1;
-      job_count = job_count - 3'd1;
-      walking = 1'b1;
-      setup = 1'b1;
-      setup_step = 3'd0;
-      slots_used = slots_used + 3'd1;
-      walk_slot = walk_slot + 2'd1;
-      row_groups = `FIELD(job, ExecuteMode) == tilewright_isa_pkg::ExecuteModeDepthwise;
-      residual = `FIELD(job, ExecuteResidual);
-      out_base = `FIELD(job, ExecuteOutBase);
-      out_pitch = `FIELD(job, ExecuteOutPitch);
-      out_plane_pitch = `FIELD(job, ExecuteOutPlanePitch);
-      out_sample_pitch = `FIELD(job, ExecuteOutSamplePitch);
-      out_ring_rows = {1'b0, `FIELD(job, ExecuteOutRingRows)};
-      out_ring_row0 = {1'b0, `FIELD(job, ExecuteOutRowStart)} - {1'b0, `FIELD(job, ExecuteOutRingStart)};
-      if (out_ring_row0 >= out_ring_rows) out_ring_row0 = out_ring_row0 - out_ring_rows;
-      res_base = `FIELD(job, ExecuteResidualMapBase);
-      res_pitch = `FIELD(job, ExecuteResidualMapPitch);
-      res_plane_pitch = `FIELD(job, ExecuteResidualMapPlanePitch);
-      res_sample_pitch = `FIELD(job, ExecuteResidualMapSamplePitch);
-      res_ring_rows = {1'b0, `FIELD(job, ExecuteResidualMapRingRows)};
-      res_ring_row0 = {1'b0, `FIELD(job, ExecuteOutRowStart)} - {1'b0, `FIELD(job, ExecuteResidualMapRingStart)};
-      if (res_ring_row0 >= res_ring_rows) res_ring_row0 = res_ring_row0 - res_ring_rows;
-      out_width = `FIELD(job, ExecuteOutWidth);
-      out_rows = `FIELD(job, ExecuteOutRowCount);
-      samples = `FIELD(job, ExecuteSamples);
-      channels = `FIELD(job, ExecuteOutChannels);
-      out_byte = `FIELD(job, ExecuteOutChannelOffset);
-      res_byte = 4'd0;
-      channel = 16'(Group * 16);
-      block_channel = 17'd0;
-      out_sample = out_base;
-      res_sample = res_base;
-      out_plane = 24'(out_plane_pitch * 24'(Group));
-      res_plane = 24'(res_plane_pitch * 24'(Group));
-      out_ring_row = out_ring_row0;
-      res_ring_row = res_ring_row0;
-      x = 16'd0;
-      row = 16'd0;
-      sample = 16'd0;
-      lane = 8'd0;
-      hold = 1'b0;
-      ended = 1'b0;
-      zero_point[walk_slot] = `FIELD(job, ExecuteOutZeroPoint);
-      clamp_low[walk_slot] = 12'($signed(`FIELD(job, ExecuteClampMin))) - 12'($signed(zero_point[walk_slot]));
-      clamp_high[walk_slot] = 12'($signed(`FIELD(job, ExecuteClampMax))) - 12'($signed(zero_point[walk_slot]));
-      table_1[walk_slot] = `FIELD(job, ExecuteTable1);
-      table_2[walk_slot] = `FIELD(job, ExecuteTable2);
-      residual_mode[walk_slot] = {residual, `FIELD(job, ExecuteResidualSwap), `FIELD(job, ExecuteResidualUnsigned)};
-      residual_a[walk_slot] = `FIELD(job, ExecuteResidualScaleA);
-      residual_b[walk_slot] = `FIELD(job, ExecuteResidualScaleB);
-      residual_fix[walk_slot] = `FIELD(job, ExecuteResidualFix);
-      residual_zero_point[walk_slot] = `FIELD(job, ExecuteResidualZeroPoint);
-      residual_low[walk_slot] = `FIELD(job, ExecuteResidualClampMin);
-      residual_high[walk_slot] = `FIELD(job, ExecuteResidualClampMax);
-      plane_pitch[walk_slot] = out_plane_pitch;
-      straddles[walk_slot] = (K < 16) ? out_byte % 4'(K) != 4'd0 : out_byte != 4'd0;
-    end
-
+    // ---- A job's constants: no more than four jobs are taken and not complete.
     if (take_i && `FIELD(job_i, ExecuteAccFinish)) begin
-      jobs[job_write] <= job_i;
-      job_write = job_write + 2'd1;
-      job_count = job_count + 3'd1;
+      zero_point[take_slot] = `FIELD(job_i, ExecuteOutZeroPoint);
+      clamp_low[take_slot] = 12'($signed(`FIELD(job_i, ExecuteClampMin))) - 12'($signed(zero_point[take_slot]));
+      clamp_high[take_slot] = 12'($signed(`FIELD(job_i, ExecuteClampMax))) - 12'($signed(zero_point[take_slot]));
+      table_1[take_slot] = `FIELD(job_i, ExecuteTable1);
+      table_2[take_slot] = `FIELD(job_i, ExecuteTable2);
+      residual_mode[take_slot] = {`FIELD(job_i, ExecuteResidual), `FIELD(job_i, ExecuteResidualSwap), `FIELD(job_i, ExecuteResidualUnsigned)};
+      residual_a[take_slot] = `FIELD(job_i, ExecuteResidualScaleA);
+      residual_b[take_slot] = `FIELD(job_i, ExecuteResidualScaleB);
+      residual_fix[take_slot] = `FIELD(job_i, ExecuteResidualFix);
+      residual_zero_point[take_slot] = `FIELD(job_i, ExecuteResidualZeroPoint);
+      residual_low[take_slot] = `FIELD(job_i, ExecuteResidualClampMin);
+      residual_high[take_slot] = `FIELD(job_i, ExecuteResidualClampMax);
+      plane_pitch[take_slot] = `FIELD(job_i, ExecuteOutPlanePitch);
+      straddles[take_slot] = (K < 16) ? `FIELD(job_i, ExecuteOutChannelOffset) % 4'(K) != 4'd0 : `FIELD(job_i, ExecuteOutChannelOffset) != 4'd0;
+      take_slot = take_slot + 2'd1;
     end
     // ---- Bias, scales and tables.
     if (header_valid_i)
@@ -516,20 +351,13 @@ module drain_group #(
       read_o <= 2'd0;
       valid = 9'd0;
       row_count = 8'd0;
-      job_read = 2'd0;
-      job_write = 2'd0;
-      job_count = 3'd0;
-      walking = 1'b0;
-      setup = 1'b0;
-      walk_slot = 2'd0;
-      slots_used = 3'd0;
+      take_slot = 2'd0;
       arriving = 2'd0;
       offered = 2'd0;
       unread = '0;
       residual_next = '0;
       pixel_read = '0;
       pixel_write = '0;
-      prepared = 16'd0;
       fifo_read = '0;
       fifo_write = '0;
       fifo_count = '0;
