@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Lets yosys read every block of the RTL and prints its cells: synthesis.py --build DIR [BLOCK...].
 
-Blocks are read one by one (their parameters at a small shape, 2x8x4, unless --shape says otherwise), the top with all
-of them as black boxes. A construct that is not synthesizable, a latch or an undriven wire in a process fails the test.
+Blocks are read one by one (their parameters at a small shape, 2x8x4, unless --shape says otherwise), those inside them
+as black boxes. A construct that is not synthesizable, a latch or an undriven wire in a process fails the test.
 """
 
 import argparse
@@ -26,17 +26,18 @@ def read(block: str, package: Path, shape: list[int]) -> str:
     }
     parameters = " ".join(f"-chparam {name} {value}" for name, value in values.items())
     others = [path for path in sorted(RTL.glob("*.sv")) if path.stem not in (block, "tilewright_float_pkg")]
-    lines = [f"read_verilog -sv -I{RTL} {package} {RTL / 'tilewright_float_pkg.sv'} {RTL / (block + '.sv')}"]
-    if block == "accelerator":  # the interfaces of the others, without their insides
-        stubs = package.with_name("interfaces.sv")
-        stubs.write_text(
-            "".join(
-                re.search(r"^module .*?^\);", path.read_text(), re.MULTILINE | re.DOTALL)[0] + "\nendmodule\n"
-                for path in others
-            )
+    # The interfaces of the blocks inside, without their insides.
+    stubs = package.with_name("interfaces.sv")
+    stubs.write_text(
+        "".join(
+            re.search(r"^module .*?^\);", path.read_text(), re.MULTILINE | re.DOTALL)[0] + "\nendmodule\n"
+            for path in others
         )
-        lines.insert(0, f"read_verilog -sv -lib {package} {stubs}")
-        lines[1] = f"read_verilog -sv {RTL / 'accelerator.sv'}"
+    )
+    lines = [
+        f"read_verilog -sv -lib {package} {stubs}",
+        f"read_verilog -sv -I{RTL} {package} {RTL / 'tilewright_float_pkg.sv'} {RTL / (block + '.sv')}",
+    ]
     lines += [f"hierarchy -check -top {block} {parameters}", "proc", "select -assert-none t:$dlatch", "stat"]
     result = subprocess.run(
         ["yosys", "-p", "; ".join(lines)],
