@@ -1,6 +1,7 @@
 // Reads the words of entries from the scratchpad: in every cycle one word per bank, for several lanes at once if they
-// need the same one, and the padding beside it. One entry waits while another is read. An entry takes a slot of the
-// array's buffer (packed: of the count of slots) until its last step has been issued.
+// need the same one, and the padding beside it. While an entry is read, the next one may wait at the walker's outputs,
+// which keep it: the walkers are never more than two entries ahead. An entry takes a slot of the array's buffer
+// (packed: of the count of slots) until its last step has been issued.
 module operand_fetcher #(
     parameter int unsigned P = 4,
     parameter int unsigned C = 4
@@ -8,28 +9,29 @@ module operand_fetcher #(
     input logic clk_i,
     input logic rst_ni,
 
-    // Entries: of mode depthwise from window_walker, otherwise from tap_walker.
-    input logic entry_valid_i,
-    input logic [1:0] entry_mode_i,
-    input logic [7:0] entry_pad_i,
-    input logic [7:0] entry_steps_i,
-    input logic entry_first_i,
-    input logic entry_last_i,
-    input logic entry_block_last_i,
-    input logic entry_job_last_i,
-    output logic entry_free_o,  // an entry's last read has been issued
-    // Dense and packed.
-    input logic [P-1:0] lane_todo_i,
-    input logic [P-1:0] lane_fill_i,
-    input logic [P*24-1:0] lane_address_i,
-    input logic [P*4-1:0] lane_more_i,
-    input logic [P*10-1:0] lane_offset_i,
-    input logic [P*8-1:0] lane_low_i,
-    input logic [P*8-1:0] lane_high_i,
-    input logic [6:0] packed_base_i,
-    input logic [6:0] packed_ring_i,
-    input logic [7:0] packed_bytes_i,
-    // Depthwise.
+    output logic entry_free_o,          // an entry's last read has been issued
+    // Entries of modes dense and packed, by tap_walker.
+    input logic tap_valid_i,
+    input logic tap_packed_i,
+    input logic [7:0] tap_pad_i,
+    input logic [P-1:0] tap_todo_i,
+    input logic [P-1:0] tap_fill_i,
+    input logic [P*24-1:0] tap_address_i,
+    input logic [P*4-1:0] tap_more_i,
+    input logic [P*10-1:0] tap_offset_i,
+    input logic [P*8-1:0] tap_low_i,
+    input logic [P*8-1:0] tap_high_i,
+    input logic [6:0] tap_base_i,
+    input logic [6:0] tap_ring_i,
+    input logic [7:0] tap_bytes_i,
+    input logic [7:0] tap_steps_i,
+    input logic tap_first_i,
+    input logic tap_last_i,
+    input logic tap_block_last_i,
+    input logic tap_job_last_i,
+    // Entries of mode depthwise, by window_walker.
+    input logic window_valid_i,
+    input logic [7:0] window_pad_i,
     input logic window_copy_i,
     input logic [23:0] window_address_i,  // of word 0
     input logic [7:0] window_first_i,
@@ -38,8 +40,13 @@ module operand_fetcher #(
     input logic [7:0] window_high_i,
     input logic [7:0] window_shift_i,
     input logic [7:0] window_stride_i,
-    input logic [3:0] window_byte_i,
     input logic [2:0] window_rows_i,
+    input logic [3:0] window_byte_i,
+    input logic [7:0] window_steps_i,
+    input logic window_brick_first_i,
+    input logic window_brick_last_i,
+    input logic window_block_last_i,
+    input logic window_job_last_i,
 
     // Reads, always granted; the words arrive one cycle later, together with the signals named word_, fill_, packed_,
     // window_.
@@ -80,18 +87,11 @@ module operand_fetcher #(
     output logic entry_job_last_o,
     input logic entry_done_i            // an entry's last step has been issued
 );
+  localparam logic [1:0] Dense = tilewright_isa_pkg::ExecuteModeDense;
   localparam logic [1:0] Packed = tilewright_isa_pkg::ExecuteModePacked;
   localparam logic [1:0] Depthwise = tilewright_isa_pkg::ExecuteModeDepthwise;
-  localparam int unsigned CommonBits = 2 + 8 + 8 + 4;
-  localparam int unsigned PackedBits = P * (4 + 10 + 8 + 8) + 7 + 7 + 8;
-  localparam int unsigned WindowBits = 1 + 24 + 6 * 8 + 4 + 3;
 
-  // ---- The entry that waits.
-  logic waiting;
-  logic [CommonBits-1:0] waiting_common;
-  logic [P*26-1:0] waiting_lanes;
-  logic [PackedBits-1:0] waiting_packed;
-  logic [WindowBits-1:0] waiting_window;
+  logic waiting, waiting_window;  // an entry, and by whom
 
   // ---- The entry that is read.
   logic active, begun, done;
@@ -100,11 +100,8 @@ module operand_fetcher #(
   logic first, last, block_last, job_last;
   logic [2:0] slot;
   logic [P-1:0] todo, fill;
-  logic [P*24-1:0] addresses;
   logic [23:0] address[P];
-  logic [P*4-1:0] mores;
   logic [3:0] more[P];
-  logic [P*10-1:0] offsets;
   logic [9:0] offset[P];
   logic [9:0] fill_offset;  // byte of the kernel row that padding has reached
   logic [P*8-1:0] low, high;
@@ -176,44 +173,56 @@ module operand_fetcher #(
       end
     end
 
-    // ---- The next entry: the one that waits or, if there is none, the one that arrives.
-    if (!active && (waiting || entry_valid_i)) begin
+    // ---- The next entry.
+    if (tap_valid_i || window_valid_i) begin
+      waiting = 1'b1;
+      waiting_window = window_valid_i;
+    end
+    if (!active && waiting) begin
+      waiting = 1'b0;
       active = 1'b1;
       begun = 1'b0;
-      {mode, pad, steps, first, last, block_last, job_last} = waiting ? waiting_common :
-          {entry_mode_i, entry_pad_i, entry_steps_i, entry_first_i, entry_last_i, entry_block_last_i, entry_job_last_i};
-      if (mode == Depthwise) begin
-        {copy, window_address, window_first, window_end, window_low, window_high, window_shift, window_stride,
-         window_byte, window_rows} = waiting ? waiting_window :
-            {window_copy_i, window_address_i, window_first_i, window_end_i, window_low_i, window_high_i,
-             window_shift_i, window_stride_i, window_byte_i, window_rows_i};
-        index = window_first;
+      if (waiting_window) begin
+        mode = Depthwise;
+        pad = window_pad_i;
+        steps = window_steps_i;
+        first = window_brick_first_i;
+        last = window_brick_last_i;
+        block_last = window_block_last_i;
+        job_last = window_job_last_i;
+        copy = window_copy_i;
+        window_address = window_address_i;
+        window_first = window_first_i;
+        window_end = window_end_i;
+        window_low = window_low_i;
+        window_high = window_high_i;
+        window_shift = window_shift_i;
+        window_stride = window_stride_i;
+        window_rows = window_rows_i;
+        window_byte = window_byte_i;
+        index = window_first_i;
       end else begin
-        {todo, fill, addresses} = waiting ? waiting_lanes : {lane_todo_i, lane_fill_i, lane_address_i};
-        for (int unsigned p = 0; p < P; p++) address[p] = addresses[p*24+:24];
-        for (int unsigned p = 0; p < P; p++) more[p] = 4'd0;
+        mode = tap_packed_i ? Packed : Dense;
+        pad = tap_pad_i;
+        steps = tap_steps_i;
+        first = tap_first_i;
+        last = tap_last_i;
+        block_last = tap_block_last_i;
+        job_last = tap_job_last_i;
+        todo = tap_todo_i;
+        fill = tap_fill_i;
+        for (int unsigned p = 0; p < P; p++) address[p] = tap_address_i[p*24+:24];
+        if (tap_packed_i) begin
+          for (int unsigned p = 0; p < P; p++) more[p] = tap_more_i[p*4+:4];
+          for (int unsigned p = 0; p < P; p++) offset[p] = tap_offset_i[p*10+:10];
+          low = tap_low_i;
+          high = tap_high_i;
+          base = tap_base_i;
+          ring = tap_ring_i;
+          bytes = tap_bytes_i;
+          fill_offset = 10'd0;
+        end
       end
-      if (mode == Packed) begin
-        {mores, offsets, low, high, base, ring, bytes} = waiting ? waiting_packed :
-            {lane_more_i, lane_offset_i, lane_low_i, lane_high_i, packed_base_i, packed_ring_i, packed_bytes_i};
-        for (int unsigned p = 0; p < P; p++) more[p] = mores[p*4+:4];
-        for (int unsigned p = 0; p < P; p++) offset[p] = offsets[p*10+:10];
-        fill_offset = 10'd0;
-      end
-      waiting = waiting && entry_valid_i;
-    end else begin
-      waiting = waiting || entry_valid_i;
-    end
-    if (entry_valid_i) begin
-      waiting_common = {entry_mode_i, entry_pad_i, entry_steps_i, entry_first_i, entry_last_i, entry_block_last_i,
-                        entry_job_last_i};
-      if (entry_mode_i == Depthwise)
-        waiting_window = {window_copy_i, window_address_i, window_first_i, window_end_i, window_low_i, window_high_i,
-                          window_shift_i, window_stride_i, window_byte_i, window_rows_i};
-      else waiting_lanes = {lane_todo_i, lane_fill_i, lane_address_i};
-      if (entry_mode_i == Packed)
-        waiting_packed = {lane_more_i, lane_offset_i, lane_low_i, lane_high_i, packed_base_i, packed_ring_i,
-                          packed_bytes_i};
     end
 
     // ---- Reads.
@@ -263,7 +272,7 @@ module operand_fetcher #(
               packed_offsets[p*10+:10] = offset[p];
               offset[p] = offset[p] + 10'd16;
             end
-            if (more[p] == 4'd0) begin
+            if (mode != Packed || more[p] == 4'd0) begin
               todo[p] = 1'b0;
             end else begin
               more[p] = more[p] - 4'd1;

@@ -153,14 +153,14 @@ module operand_reader #(
   logic pixel_valid, pixel_exists, group_end, group_block_last, group_job_last, group_free, entry_free;
   address_t pixel_row;
   coordinate_t pixel_y, pixel_ring_row, pixel_x;
-  logic tap_valid, tap_first, tap_last, tap_block_last, tap_job_last, tap_job_done;
+  logic tap_valid, tap_packed, tap_first, tap_last, tap_block_last, tap_job_last, tap_job_done;
   logic [P-1:0] tap_todo, tap_fill;
   logic [P*24-1:0] tap_address;
   logic [P*4-1:0] tap_more;
   logic [P*10-1:0] tap_offset;
   logic [P*8-1:0] tap_low, tap_high;
   logic [6:0] tap_base, tap_ring;
-  logic [7:0] tap_steps;
+  logic [7:0] tap_steps, tap_pad, tap_bytes;
 
   pixel_walker #(.P(P)) u_pixels (
       .clk_i, .rst_ni, .row_valid_i(row_valid && !depthwise), .row_i(row), .row_y_i(row_y),
@@ -176,13 +176,13 @@ module operand_reader #(
       .height_i(height), .width_i(width), .dilation_height_i(dilation_height), .dilation_width_i(dilation_width),
       .dilation_words_i(dilation_words), .ring_words_i(ring_words), .plane_pitch_i(plane_pitch),
       .channel_steps_i(channel_steps), .kernel_height_i(kernel_height), .kernel_width_i(kernel_width),
-      .row_bytes_i(row_bytes), .job_done_o(tap_job_done),
+      .row_bytes_i(row_bytes), .pad_value_i(pad_value), .job_done_o(tap_job_done),
       .pixel_valid_i(pixel_valid), .pixel_row_i(pixel_row), .pixel_y_i(pixel_y), .pixel_ring_row_i(pixel_ring_row),
       .pixel_x_i(pixel_x), .pixel_exists_i(pixel_exists), .group_end_i(group_end),
       .group_block_last_i(group_block_last), .group_job_last_i(group_job_last), .group_free_o(group_free),
       .entry_valid_o(tap_valid), .entry_todo_o(tap_todo), .entry_fill_o(tap_fill), .entry_address_o(tap_address),
       .entry_more_o(tap_more), .entry_offset_o(tap_offset), .entry_low_o(tap_low), .entry_high_o(tap_high),
-      .entry_base_o(tap_base), .entry_ring_o(tap_ring), .entry_steps_o(tap_steps), .entry_first_o(tap_first),
+      .entry_packed_o(tap_packed), .entry_pad_o(tap_pad), .entry_bytes_o(tap_bytes), .entry_base_o(tap_base), .entry_ring_o(tap_ring), .entry_steps_o(tap_steps), .entry_first_o(tap_first),
       .entry_last_o(tap_last), .entry_block_last_o(tap_block_last), .entry_job_last_o(tap_job_last),
       .entry_other_i(window_entry_valid), .entry_free_i(entry_free), .packed_step_i
   );
@@ -190,9 +190,9 @@ module operand_reader #(
   // ---- Depthwise.
   logic window_entry_valid, window_entry_first, window_entry_last, window_entry_block_last, window_entry_job_last;
   logic window_job_done, copy;
-  address_t window_row;
-  coordinate_t window_column;
-  logic [7:0] first, window_end, low, high, shift, window_steps;
+  address_t window_address;
+  logic [7:0] window_pad, first, window_end, low, high, shift, window_stride, window_steps;
+  logic [2:0] window_rows;
   logic [3:0] window_byte;
 
   if (K <= 16) begin : g_windows
@@ -200,12 +200,13 @@ module operand_reader #(
         .clk_i, .rst_ni, .start_i(start), .job_done_o(window_job_done), .row_valid_i(row_valid && depthwise),
         .row_i(row), .row_y_i(row_y), .row_ring_row_i(row_ring_row), .row_block_last_i(row_block_last),
         .row_last_i(row_last), .row_done_o(window_row_done), .ring_rows_i({4'd0, ring_rows}), .height_i(height),
-        .width_i(width), .stride_width_i(stride_width), .pad_left_i(pad_left), .ring_words_i(ring_words),
+        .width_i(width), .pad_value_i(pad_value), .stride_width_i(stride_width), .pad_left_i(pad_left),
+        .ring_words_i(ring_words),
         .pitch_i(pitch), .plane_pitch_i(plane_pitch), .kernel_height_i(kernel_height), .kernel_width_i(kernel_width),
         .out_width_i(out_width),
-        .entry_valid_o(window_entry_valid), .entry_copy_o(copy), .entry_row_o(window_row),
-        .entry_column_o(window_column), .entry_first_o(first), .entry_end_o(window_end), .entry_low_o(low),
-        .entry_high_o(high), .entry_shift_o(shift), .entry_byte_o(window_byte), .entry_steps_o(window_steps),
+        .entry_valid_o(window_entry_valid), .entry_pad_o(window_pad), .entry_copy_o(copy),
+        .entry_address_o(window_address), .entry_first_o(first), .entry_end_o(window_end), .entry_low_o(low),
+        .entry_high_o(high), .entry_shift_o(shift), .entry_stride_o(window_stride), .entry_rows_o(window_rows), .entry_byte_o(window_byte), .entry_steps_o(window_steps),
         .entry_brick_first_o(window_entry_first), .entry_brick_last_o(window_entry_last),
         .entry_block_last_o(window_entry_block_last), .entry_job_last_o(window_entry_job_last),
         .entry_other_i(tap_valid), .entry_free_i(entry_free)
@@ -217,18 +218,18 @@ module operand_reader #(
 
   operand_fetcher #(.P(P), .C(C)) u_fetcher (
       .clk_i, .rst_ni,
-      .entry_valid_i(tap_valid || window_entry_valid), .entry_mode_i(mode), .entry_pad_i(pad_value),
-      .entry_steps_i(depthwise ? window_steps : tap_steps),
-      .entry_first_i(depthwise ? window_entry_first : tap_first),
-      .entry_last_i(depthwise ? window_entry_last : tap_last),
-      .entry_block_last_i(depthwise ? window_entry_block_last : tap_block_last),
-      .entry_job_last_i(depthwise ? window_entry_job_last : tap_job_last), .entry_free_o(entry_free),
-      .lane_todo_i(tap_todo), .lane_fill_i(tap_fill), .lane_address_i(tap_address), .lane_more_i(tap_more),
-      .lane_offset_i(tap_offset), .lane_low_i(tap_low), .lane_high_i(tap_high), .packed_base_i(tap_base),
-      .packed_ring_i(tap_ring), .packed_bytes_i(row_bytes),
-      .window_copy_i(copy), .window_address_i(window_row + 24'(window_column)), .window_first_i(first),
-      .window_end_i(window_end), .window_low_i(low), .window_high_i(high), .window_shift_i(shift),
-      .window_stride_i(stride_width[7:0]), .window_byte_i(window_byte), .window_rows_i(kernel_height[2:0]),
+      .entry_free_o(entry_free),
+      .tap_valid_i(tap_valid), .tap_packed_i(tap_packed), .tap_pad_i(tap_pad), .tap_todo_i(tap_todo),
+      .tap_fill_i(tap_fill), .tap_address_i(tap_address), .tap_more_i(tap_more), .tap_offset_i(tap_offset),
+      .tap_low_i(tap_low), .tap_high_i(tap_high), .tap_base_i(tap_base), .tap_ring_i(tap_ring),
+      .tap_bytes_i(tap_bytes), .tap_steps_i(tap_steps), .tap_first_i(tap_first), .tap_last_i(tap_last),
+      .tap_block_last_i(tap_block_last), .tap_job_last_i(tap_job_last),
+      .window_valid_i(window_entry_valid), .window_pad_i(window_pad), .window_copy_i(copy),
+      .window_address_i(window_address), .window_first_i(first), .window_end_i(window_end), .window_low_i(low),
+      .window_high_i(high), .window_shift_i(shift), .window_stride_i(window_stride), .window_rows_i(window_rows),
+      .window_byte_i(window_byte), .window_steps_i(window_steps), .window_brick_first_i(window_entry_first),
+      .window_brick_last_i(window_entry_last), .window_block_last_i(window_entry_block_last),
+      .window_job_last_i(window_entry_job_last),
       .read_o, .read_word_o, .word_valid_o, .word_lanes_o, .word_slot_o, .word_mode_o, .pad_value_o, .fill_valid_o,
       .fill_lanes_o, .packed_offset_o, .packed_low_o, .packed_high_o, .packed_base_o, .packed_bytes_o,
       .window_valid_o, .window_copy_o, .window_previous_o, .window_shift_o, .window_first_o, .window_low_o,

@@ -13,6 +13,7 @@ module tap_walker #(
 
     // The job's constants, held until job_done_o.
     input logic packed_i,
+    input logic [7:0] pad_value_i,
     input logic signed [19:0] ring_rows_i,
     input logic signed [19:0] height_i,
     input logic signed [19:0] width_i,  // packed: in bytes
@@ -38,7 +39,7 @@ module tap_walker #(
     input logic group_job_last_i,
     output logic group_free_o,
 
-    output logic entry_valid_o,
+    output logic entry_valid_o,               // an entry, which stays until the next one:
     output logic [P-1:0] entry_todo_o,        // lanes with words to read …
     output logic [P-1:0] entry_fill_o,        // … and lanes with padding
     output logic [P*24-1:0] entry_address_o,
@@ -46,6 +47,9 @@ module tap_walker #(
     output logic [P*10-1:0] entry_offset_o,   // where the first one's byte 0 goes, relative to the kernel row's,
     output logic [P*8-1:0] entry_low_o,       // and the first and the last byte + 1 of the kernel row that exist
     output logic [P*8-1:0] entry_high_o,
+    output logic entry_packed_o,
+    output logic [7:0] entry_pad_o,
+    output logic [7:0] entry_bytes_o,         // packed: of the kernel row
     output logic [6:0] entry_base_o,          // packed: byte of the lanes' rings at which the kernel row goes,
     output logic [6:0] entry_ring_o,          // and at which the first step reads
     output logic [7:0] entry_steps_o,
@@ -92,6 +96,11 @@ module tap_walker #(
   logic formed, row_ended, last_tap, in_map;
   coordinate_t x, low, high, word;
   logic [15:0] steps;
+  logic [P-1:0] todo, fill;
+  logic [P*24-1:0] address;
+  logic [P*4-1:0] more;
+  logic [P*10-1:0] offset;
+  logic [P*8-1:0] lows, highs;
 
   always_ff @(posedge clk_i) begin : taps
     entry_valid_o <= 1'b0;
@@ -126,9 +135,9 @@ module tap_walker #(
       for (int unsigned p = 0; p < P; p++) begin
         x = lane_x[p] + tap_column;
         in_map = lane_exists[p] && x >= 20'sd0 && x < width_i && lane_y[p] >= 20'sd0 && lane_y[p] < height_i;
-        entry_address_o[p*24+:24] <= lane_row[p] + 24'(x) + plane_offset;
-        entry_todo_o[p] <= in_map;
-        entry_fill_o[p] <= !in_map;
+        address[p*24+:24] = lane_row[p] + 24'(x) + plane_offset;
+        todo[p] = in_map;
+        fill[p] = !in_map;
       end
       steps = (steps_left > 16'(Slices)) ? 16'(Slices) : steps_left;
       entry_steps_o <= steps[7:0];
@@ -160,13 +169,13 @@ module tap_walker #(
         if (high > $signed({12'd0, row_bytes_i})) high = $signed({12'd0, row_bytes_i});
         in_map = lane_exists[p] && low < high && lane_y[p] >= 20'sd0 && lane_y[p] < height_i;
         word = (x + low) >>> 4;
-        entry_address_o[p*24+:24] <= lane_row[p] + 24'(word);
-        entry_offset_o[p*10+:10] <= 10'((word <<< 4) - x);
-        entry_more_o[p*4+:4] <= 4'(((x + high - 20'sd1) >>> 4) - word);
-        entry_low_o[p*8+:8] <= low[7:0];
-        entry_high_o[p*8+:8] <= high[7:0];
-        entry_todo_o[p] <= in_map;
-        entry_fill_o[p] <= !in_map || low != 20'sd0 || high != $signed({12'd0, row_bytes_i});
+        address[p*24+:24] = lane_row[p] + 24'(word);
+        offset[p*10+:10] = 10'((word <<< 4) - x);
+        more[p*4+:4] = 4'(((x + high - 20'sd1) >>> 4) - word);
+        lows[p*8+:8] = low[7:0];
+        highs[p*8+:8] = high[7:0];
+        todo[p] = in_map;
+        fill[p] = !in_map || low != 20'sd0 || high != $signed({12'd0, row_bytes_i});
       end
     end
 
@@ -184,6 +193,11 @@ module tap_walker #(
       end
     end
     if (formed && packed_i) begin
+      entry_more_o <= more;
+      entry_offset_o <= offset;
+      entry_low_o <= lows;
+      entry_high_o <= highs;
+      entry_bytes_o <= row_bytes_i;
       entry_base_o <= ring_write;
       // Steps that this row completes; the brick's last one may be partial.
       available = ring_carry + row_bytes_i;
@@ -208,6 +222,11 @@ module tap_walker #(
     end
     if (formed) begin
       entry_valid_o <= 1'b1;
+      entry_packed_o <= packed_i;
+      entry_pad_o <= pad_value_i;
+      entry_todo_o <= todo;
+      entry_fill_o <= fill;
+      entry_address_o <= address;
       entries_ahead = entries_ahead + 2'd1;
       entry_last_o <= last_tap;
       entry_block_last_o <= last_tap && group_block_last;

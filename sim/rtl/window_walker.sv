@@ -21,6 +21,7 @@ module window_walker #(
     input logic signed [19:0] ring_rows_i,
     input logic signed [19:0] height_i,
     input logic signed [19:0] width_i,
+    input logic [7:0] pad_value_i,
     input logic signed [19:0] stride_width_i,
     input logic signed [19:0] pad_left_i,
     input logic [23:0] ring_words_i,   // arrives a cycle after the first row
@@ -30,15 +31,17 @@ module window_walker #(
     input logic [15:0] kernel_width_i,
     input logic [15:0] out_width_i,
 
-    output logic entry_valid_o,
+    output logic entry_valid_o,         // an entry, which stays until the next one:
+    output logic [7:0] entry_pad_o,
     output logic entry_copy_o,          // words before `first` come from the previous group's slot
-    output logic [23:0] entry_row_o,    // address of column 0
-    output logic signed [19:0] entry_column_o,
+    output logic [23:0] entry_address_o,  // of word 0
     output logic [7:0] entry_first_o,   // words [first, end) are to be read, of which
     output logic [7:0] entry_end_o,
     output logic [7:0] entry_low_o,     // [low, high) exist
     output logic [7:0] entry_high_o,
     output logic [7:0] entry_shift_o,   // words from the previous group's first to this one's
+    output logic [7:0] entry_stride_o,
+    output logic [2:0] entry_rows_o,    // of the kernel: so many slots ago is the previous group's
     output logic [3:0] entry_byte_o,    // of the words, at which the block's channels begin
     output logic [7:0] entry_steps_o,
     output logic entry_brick_first_o,
@@ -90,6 +93,9 @@ module window_walker #(
       entry_valid_o <= 1'b1;
       entries_ahead = entries_ahead + 2'd1;
       entry_shift_o <= 8'(P * 32'(stride_width_i));
+      entry_stride_o <= stride_width_i[7:0];
+      entry_rows_o <= kernel_height_i[2:0];
+      entry_pad_o <= pad_value_i;
       entry_byte_o <= block_byte;
       entry_steps_o <= 8'((32'(kernel_width_i) + C - 1) / C);
       entry_brick_first_o <= tap_y == 16'd0;
@@ -105,8 +111,7 @@ module window_walker #(
         span = 8'd0;
       end
       entry_copy_o <= overlap != 8'd0;
-      entry_row_o <= tap_row + plane;
-      entry_column_o <= column;
+      entry_address_o <= tap_row + plane + 24'(column);
       entry_first_o <= overlap;
       entry_end_o <= span;
       entry_low_o <= low[7:0];
