@@ -10,7 +10,7 @@ namespace {
 constexpr size_t queue = size_t(Opcode::Execute) - 1;
 
 // The RTL's pipeline, in cycles.
-constexpr Time setupToWalk = 5;     ///< take to the first pixel walked: four products
+constexpr Time setupToWalk = 2;     ///< take to the first pixel walked
 constexpr Time stepToDrain = 2;     ///< a brick's last step to its drain at the earliest
 constexpr Time drainToPixel = 3;    ///< beside the group's lanes: drain to the epilogue's first stage
 constexpr Time pixelToWritten = 12; ///< first stage to the waits of other jobs
@@ -82,7 +82,7 @@ void ExecuteUnit::take(Time now) {
   groupReady = now + setupToWalk + (windows ? 0 : P) + 1;
   formReady = std::max(formReady, groupReady);
   if (job.accFinish) {
-    drainWalkFree = std::max(drainWalkFree, now + 1) + 5;
+    drainWalkFree = std::max(drainWalkFree, now + 1) + 3;
   }
   packedDone.clear();
   packedBytes = 0;

@@ -9,7 +9,7 @@ using namespace isa;
 
 namespace {
 constexpr size_t queue = size_t(Opcode::Vector) - 1;
-constexpr Time setupCycles = 9;  ///< eight products with one multiplier
+constexpr Time setupCycles = 4;  ///< take to the first set of reads
 constexpr Time setToWritten = 9; ///< an output's last set to its write
 
 /// Sets of reads for one output of 16 channels.

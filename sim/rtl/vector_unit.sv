@@ -1,8 +1,6 @@
 // Vector jobs: window maximum, requantized window sum, addition of two maps; 16 channels at a time, in scratchpad
-// cycles that the array leaves free. Up to four taps of a kernel row are read per cycle, one per bank.
-//
-// `form` makes sets of taps in different banks; a set stays at the ports until all its reads are granted; words are
-// reduced as they arrive; an output's last set sends it through the arithmetic (the epilogue's) to a FIFO of writes.
+// cycles that the array leaves free. Words that vector_reader has asked for are reduced as they arrive; an output's last
+// ones send it through the arithmetic (the epilogue's) to a FIFO of writes.
 `include "tilewright.svh"
 module vector_unit #(
     parameter int unsigned TableSlots = 4
@@ -29,57 +27,31 @@ module vector_unit #(
     output logic [127:0] write_data_o,
     input logic write_grant_i
 );
-  typedef logic signed [19:0] coordinate_t;
-  typedef logic [23:0] address_t;
   localparam int unsigned WriteFifo = 32;
 
   // ---- The job.
-  logic running, setup, forming;
-  logic [3:0] setup_step;
+  logic running;
   logic [1:0] op;
-  address_t in_plane_pitch, in_sample_pitch, sec_plane_pitch, sec_sample_pitch, out_plane_pitch, out_sample_pitch;
-  logic [15:0] in_pitch, sec_pitch, out_pitch, kernel_height, kernel_width, out_rows, out_columns, samples, channels;
-  coordinate_t in_ring_rows, in_ring_row0, in_row0, height, width, stride_height, stride_width, dilation_height;
-  coordinate_t dilation_width, column0;
-  coordinate_t sec_ring_rows, sec_ring_row0, out_ring_rows, out_ring_row0;
-  address_t in_row0_offset, in_stride_rows, in_dilation_rows, in_ring_words;
-  address_t sec_row0_offset, sec_ring_words, out_row0_offset, out_ring_words, product;
-  logic [15:0] first_column;
+  logic [23:0] out_plane_pitch;
   logic [7:0] pad_value, zero_point, clamp_min, clamp_max;
   logic [31:0] bias, scale, scale_b, fix;
   logic unsigned_add;
   logic [2:0] table_number;
   logic [3:0] out_byte;
 
-  // ---- Position.
-  logic [15:0] x, y, n, channel, tap_y, tap_x;
-  coordinate_t tap_column, in_column, in_y, in_ring_row, tap_in_y, tap_ring_row, sec_ring_row, out_ring_row, column;
-  address_t in_sample, in_plane, in_row, tap_row, sec_sample, sec_plane, sec_row, out_sample, out_plane, out_row;
-  logic operand_b;
-
-  // ---- The set at the read ports.
-  logic [3:0] reads, set_roles;
-  logic [4*24-1:0] read_words;
-  logic set_valid, set_last, stop;
-  logic [3:0] set_pads;
-  logic set_first;
-  logic [29:0] set_output;  // {last of job, lanes, word}
-  address_t address;
-  logic [1:0] bank;
-  // Words arriving.
-  logic [3:0] arriving, arriving_roles;
-  logic closing, closing_last, fresh;
-  logic [3:0] closing_pads;
-  logic [29:0] closing_output;
+  // ---- Words arriving.
+  logic [3:0] arriving, arriving_second, pads;
+  logic set_end, output_end, output_last, fresh;
+  logic [4:0] output_channels;
+  logic [23:0] output_word;
   logic [31:0] reduced[16];
   logic [127:0] word, word_a, word_b;
   logic [31:0] pad_sum;
-  logic [4:0] lanes;
-  logic [5:0] flying;  // outputs between form and the FIFO
+  logic [1:0] freed;
 
   // ---- Arithmetic: stage 1 convert or inner fma, 2 scale or outer fma, 3 round, 4 table, 5 place.
   logic [5:0] valid;
-  logic [29:0] where[6];
+  logic [29:0] where[6];  // {last of job, channels, word}
   logic [127:0] stage_a;
   logic [127:0] stage_b;
   logic [127:0] stage_a2;
@@ -100,9 +72,19 @@ module vector_unit #(
   logic [5:0] fifo_count;
   logic head_last;
 
+  // Places in the FIFO are given back through a register.
+  logic [1:0] freed_q;
+  vector_reader #(.Places(WriteFifo - 4)) u_reader (
+      .clk_i, .rst_ni, .take_i(take_o), .job_i, .read_o, .read_word_o, .read_grant_i,
+      .arriving_o(arriving), .arriving_second_o(arriving_second), .set_end_o(set_end), .pads_o(pads),
+      .output_end_o(output_end), .output_last_o(output_last), .output_channels_o(output_channels),
+      .output_word_o(output_word), .freed_i(freed_q)
+  );
+
   always_ff @(posedge clk_i) begin : vector
     take_o <= 1'b0;
     done_o <= 1'b0;
+    freed = 2'd0;
 
     if (running) begin
       // ---- Writes.
@@ -119,6 +101,7 @@ module vector_unit #(
         write_data_o <= fifo_data[fifo_read];
         fifo_read = fifo_read + 5'd1;
         fifo_count = fifo_count - 6'd1;
+        freed = 2'd1;
       end
 
       // ---- Arithmetic, last stage first.
@@ -132,13 +115,14 @@ module vector_unit #(
         fifo_where[fifo_write] <= {where[5][29] && enables[31:16] == 16'd0, where[5][23:0], enables[15:0]};
         fifo_write = fifo_write + 5'd1;
         fifo_count = fifo_count + 6'd1;
-        if (enables[31:16] != 16'd0) begin
+        if (enables[31:16] == 16'd0) begin
+          freed = freed + 2'd1;  // two had been reserved
+        end else begin
           fifo_data[fifo_write] <= placed[255:128];
           fifo_where[fifo_write] <= {where[5][29], where[5][23:0] + out_plane_pitch, enables[31:16]};
           fifo_write = fifo_write + 5'd1;
           fifo_count = fifo_count + 6'd1;
         end
-        flying = flying - 6'd1;
       end
       if (valid[4]) begin
         for (int unsigned k = 0; k < 16; k++) v4[k] = v3[k];
@@ -193,7 +177,7 @@ module vector_unit #(
       valid = {valid[4:0], 1'b0};
 
       // ---- Reduction of the words that arrive.
-      if (fresh && (arriving != 4'd0 || closing)) begin
+      if (fresh && (arriving != 4'd0 || set_end)) begin
         fresh = 1'b0;
         for (int unsigned k = 0; k < 16; k++) reduced[k] = (op == tilewright_isa_pkg::VectorOpMax) ? 32'hffffff80 :
             bias;
@@ -206,15 +190,15 @@ module vector_unit #(
               if ($signed(32'($signed(word[k*8+:8]))) > $signed(reduced[k])) reduced[k] = 32'($signed(word[k*8+:8]));
           end else if (op == tilewright_isa_pkg::VectorOpSum) begin
             for (int unsigned k = 0; k < 16; k++) reduced[k] = reduced[k] + 32'($signed(word[k*8+:8]));
-          end else if (arriving_roles[b]) begin
+          end else if (arriving_second[b]) begin
             word_b = word;
           end else begin
             word_a = word;
           end
         end
-      if (closing) begin
-        if (closing_pads != 4'd0) begin
-          pad_sum = 32'($signed({1'b0, closing_pads}) * $signed({{24{pad_value[7]}}, pad_value}));
+      if (set_end) begin
+        if (pads != 4'd0) begin
+          pad_sum = 32'($signed({1'b0, pads}) * $signed({{24{pad_value[7]}}, pad_value}));
           if (op == tilewright_isa_pkg::VectorOpMax) begin
             for (int unsigned k = 0; k < 16; k++)
               if ($signed(32'($signed(pad_value))) > $signed(reduced[k])) reduced[k] = 32'($signed(pad_value));
@@ -222,223 +206,24 @@ module vector_unit #(
             for (int unsigned k = 0; k < 16; k++) reduced[k] = reduced[k] + pad_sum;
           end
         end
-        if (closing_last) begin
+        if (output_end) begin
           fresh = 1'b1;
           valid[1] = 1'b1;
-          where[1] = closing_output;
+          where[1] = {output_last, output_channels, output_word};
           stage_a = word_a;
           stage_b = word_b;
           for (int unsigned k = 0; k < 16; k++) total[k] = reduced[k];
         end
       end
-
-      // ---- Grants.
-      arriving = reads & read_grant_i;
-      arriving_roles = set_roles;
-      reads = reads & ~read_grant_i;
-      closing = set_valid && reads == 4'd0;
-      closing_last = set_last;
-      closing_pads = set_pads;
-      closing_output = set_output;
-      if (closing) set_valid = 1'b0;
-
-      // ---- Form.
-      if (forming && !setup && !set_valid && fifo_count + {flying[4:0], 1'b0} < 6'(WriteFifo - 4)) begin
-        set_valid = 1'b1;
-        set_pads = 4'd0;
-        set_last = 1'b0;
-        set_roles = 4'd0;
-        stop = 1'b0;
-        if (op == tilewright_isa_pkg::VectorOpAdd) begin
-          address = operand_b ? sec_row + {8'd0, x} + {8'd0, first_column} : in_row + 24'(in_column);
-          bank = address[1:0];
-          reads[bank] = 1'b1;
-          read_words[32'(bank)*24+:24] = address;
-          set_roles[bank] = operand_b;
-          if (!operand_b) begin
-            address = sec_row + {8'd0, x} + {8'd0, first_column};
-            if (address[1:0] != bank) begin
-              reads[address[1:0]] = 1'b1;
-              read_words[32'(address[1:0])*24+:24] = address;
-              set_roles[address[1:0]] = 1'b1;
-              set_last = 1'b1;
-            end
-          end else begin
-            set_last = 1'b1;
-          end
-          operand_b = !set_last;
-        end else begin
-          for (int unsigned j = 0; j < 4; j++)
-            if (!stop) begin
-              column = in_column + tap_column;
-              address = tap_row + 24'(column);
-              if (tap_in_y >= 20'sd0 && tap_in_y < height && column >= 20'sd0 && column < width) begin
-                if (reads[address[1:0]]) stop = 1'b1;
-                else begin
-                  reads[address[1:0]] = 1'b1;
-                  read_words[32'(address[1:0])*24+:24] = address;
-                end
-              end else begin
-                set_pads = set_pads + 4'd1;
-              end
-              if (!stop) begin
-                tap_x = tap_x + 16'd1;
-                tap_column = tap_column + dilation_width;
-                if (tap_x == kernel_width) begin
-                  stop = 1'b1;
-                  tap_x = 16'd0;
-                  tap_column = 20'sd0;
-                  tap_y = tap_y + 16'd1;
-                  tap_in_y = tap_in_y + dilation_height;
-                  tap_ring_row = tap_ring_row + dilation_height;
-                  tap_row = tap_row + in_dilation_rows;
-                  if (tap_ring_row >= in_ring_rows) begin
-                    tap_ring_row = tap_ring_row - in_ring_rows;
-                    tap_row = tap_row - in_ring_words;
-                  end
-                  set_last = tap_y == kernel_height;
-                end
-              end
-            end
-        end
-        if (set_last) begin
-          flying = flying + 6'd1;
-          lanes = (channels - channel > 16'd16) ? 5'd16 : 5'(channels - channel);
-          set_output = {1'b0, lanes, out_row + {8'd0, x} + {8'd0, first_column}};
-          // The next output.
-          tap_y = 16'd0;
-          x = x + 16'd1;
-          in_column = in_column + stride_width;
-          if (x == out_columns) begin
-            x = 16'd0;
-            in_column = column0;
-            y = y + 16'd1;
-            in_y = in_y + stride_height;
-            in_ring_row = in_ring_row + stride_height;
-            in_row = in_row + in_stride_rows;
-            if (in_ring_row >= in_ring_rows) begin
-              in_ring_row = in_ring_row - in_ring_rows;
-              in_row = in_row - in_ring_words;
-            end
-            sec_row = sec_row + {8'd0, sec_pitch};
-            sec_ring_row = sec_ring_row + 20'sd1;
-            if (sec_ring_row >= sec_ring_rows) begin
-              sec_ring_row = sec_ring_row - sec_ring_rows;
-              sec_row = sec_row - sec_ring_words;
-            end
-            out_row = out_row + {8'd0, out_pitch};
-            out_ring_row = out_ring_row + 20'sd1;
-            if (out_ring_row >= out_ring_rows) begin
-              out_ring_row = out_ring_row - out_ring_rows;
-              out_row = out_row - out_ring_words;
-            end
-            if (y == out_rows) begin
-              y = 16'd0;
-              in_plane = in_plane + in_plane_pitch;
-              sec_plane = sec_plane + sec_plane_pitch;
-              out_plane = out_plane + out_plane_pitch;
-              if (channels - channel <= 16'd16) begin
-                channel = 16'd0;
-                n = n + 16'd1;
-                in_sample = in_sample + in_sample_pitch;
-                sec_sample = sec_sample + sec_sample_pitch;
-                out_sample = out_sample + out_sample_pitch;
-                in_plane = in_sample;
-                sec_plane = sec_sample;
-                out_plane = out_sample;
-                if (n == samples) begin
-                  forming = 1'b0;
-                  set_output[29] = 1'b1;
-                end
-              end else begin
-                channel = channel + 16'd16;
-              end
-              in_y = in_row0;
-              in_ring_row = in_ring_row0;
-              in_row = in_plane + in_row0_offset;
-              sec_ring_row = sec_ring_row0;
-              sec_row = sec_plane + sec_row0_offset;
-              out_ring_row = out_ring_row0;
-              out_row = out_plane + out_row0_offset;
-            end
-          end
-          tap_in_y = in_y;
-          tap_ring_row = in_ring_row;
-          tap_row = in_row;
-        end
-      end
-      read_o <= reads;
-      if (reads != 4'd0) read_word_o <= read_words;
-
-      // ---- Set-up: eight products with one multiplier.
-      if (setup) begin
-        case (setup_step)
-          4'd0: product = 24'(in_ring_row0) * $signed({8'd0, in_pitch});
-          4'd1: product = 24'(stride_height) * $signed({8'd0, in_pitch});
-          4'd2: product = 24'(dilation_height) * $signed({8'd0, in_pitch});
-          4'd3: product = 24'(in_ring_rows) * $signed({8'd0, in_pitch});
-          4'd4: product = 24'(sec_ring_row0) * $signed({8'd0, sec_pitch});
-          4'd5: product = 24'(sec_ring_rows) * $signed({8'd0, sec_pitch});
-          4'd6: product = 24'(out_ring_row0) * $signed({8'd0, out_pitch});
-          default: product = 24'(out_ring_rows) * $signed({8'd0, out_pitch});
-        endcase
-        case (setup_step)
-          4'd0: in_row0_offset = product;
-          4'd1: in_stride_rows = product;
-          4'd2: in_dilation_rows = product;
-          4'd3: in_ring_words = product;
-          4'd4: sec_row0_offset = product;
-          4'd5: sec_ring_words = product;
-          4'd6: out_row0_offset = product;
-          default: out_ring_words = product;
-        endcase
-        setup_step = setup_step + 4'd1;
-        if (setup_step == 4'd8) begin
-          setup = 1'b0;
-          in_row = in_plane + in_row0_offset;
-          tap_row = in_row;
-          sec_row = sec_plane + sec_row0_offset;
-          out_row = out_plane + out_row0_offset;
-        end
-      end
     end
+    freed_q <= freed;
 
     if (!running && job_valid_i && !take_o && !done_o) begin
       take_o <= 1'b1;
       running = 1'b1;
-      setup = 1'b1;
-      setup_step = 4'd0;
-      forming = 1'b1;
       op = `FIELD(job_i, VectorOp);
-      in_sample = `FIELD(job_i, VectorInBase);
-      in_pitch = `FIELD(job_i, VectorInPitch);
-      in_plane_pitch = `FIELD(job_i, VectorInPlanePitch);
-      in_sample_pitch = `FIELD(job_i, VectorInSamplePitch);
-      in_ring_rows = {4'd0, `FIELD(job_i, VectorInRingRows)};
-      height = {4'd0, `FIELD(job_i, VectorInHeight)};
-      width = {4'd0, `FIELD(job_i, VectorInWidth)};
       pad_value = `FIELD(job_i, VectorPadValue);
-      sec_sample = `FIELD(job_i, VectorSecondBase);
-      sec_pitch = `FIELD(job_i, VectorSecondPitch);
-      sec_plane_pitch = `FIELD(job_i, VectorSecondPlanePitch);
-      sec_sample_pitch = `FIELD(job_i, VectorSecondSamplePitch);
-      sec_ring_rows = {4'd0, `FIELD(job_i, VectorSecondRingRows)};
-      kernel_height = `FIELD(job_i, VectorWindowKernelHeight);
-      kernel_width = `FIELD(job_i, VectorWindowKernelWidth);
-      stride_height = {12'd0, `FIELD(job_i, VectorWindowStrideHeight)};
-      stride_width = {12'd0, `FIELD(job_i, VectorWindowStrideWidth)};
-      dilation_height = {12'd0, `FIELD(job_i, VectorWindowDilationHeight)};
-      dilation_width = {12'd0, `FIELD(job_i, VectorWindowDilationWidth)};
-      out_sample = `FIELD(job_i, VectorOutBase);
-      out_pitch = `FIELD(job_i, VectorOutPitch);
       out_plane_pitch = `FIELD(job_i, VectorOutPlanePitch);
-      out_sample_pitch = `FIELD(job_i, VectorOutSamplePitch);
-      out_ring_rows = {4'd0, `FIELD(job_i, VectorOutRingRows)};
-      out_rows = `FIELD(job_i, VectorOutRowCount);
-      out_columns = `FIELD(job_i, VectorOutColumnCount);
-      first_column = `FIELD(job_i, VectorOutColumnStart);
-      samples = `FIELD(job_i, VectorSamples);
-      channels = `FIELD(job_i, VectorChannels);
       out_byte = `FIELD(job_i, VectorOutChannelOffset);
       bias = `FIELD(job_i, VectorBias);
       scale = `FIELD(job_i, VectorScale);
@@ -449,41 +234,7 @@ module vector_unit #(
       clamp_min = `FIELD(job_i, VectorClampMin);
       clamp_max = `FIELD(job_i, VectorClampMax);
       table_number = `FIELD(job_i, VectorTable);
-      in_row0 = 20'($signed({4'd0, `FIELD(job_i, VectorOutRowStart)}) * stride_height) -
-                20'($signed(`FIELD(job_i, VectorWindowPadTop)));
-      column0 = 20'($signed({4'd0, first_column}) * stride_width) - 20'($signed(`FIELD(job_i, VectorWindowPadLeft)));
-      in_ring_row0 = in_row0 - $signed({4'd0, `FIELD(job_i, VectorInRingStart)});
-      if (in_ring_row0 >= in_ring_rows) in_ring_row0 = in_ring_row0 - in_ring_rows;
-      sec_ring_row0 = $signed({4'd0, `FIELD(job_i, VectorOutRowStart)}) -
-                      $signed({4'd0, `FIELD(job_i, VectorSecondRingStart)});
-      if (sec_ring_row0 >= sec_ring_rows) sec_ring_row0 = sec_ring_row0 - sec_ring_rows;
-      out_ring_row0 = $signed({4'd0, `FIELD(job_i, VectorOutRowStart)}) -
-                      $signed({4'd0, `FIELD(job_i, VectorOutRingStart)});
-      if (out_ring_row0 >= out_ring_rows) out_ring_row0 = out_ring_row0 - out_ring_rows;
-      in_plane = in_sample;
-      sec_plane = sec_sample;
-      out_plane = out_sample;
-      x = 16'd0;
-      y = 16'd0;
-      n = 16'd0;
-      channel = 16'd0;
-      tap_x = 16'd0;
-      tap_y = 16'd0;
-      tap_column = 20'sd0;
-      in_column = column0;
-      in_y = in_row0;
-      tap_in_y = in_row0;
-      in_ring_row = in_ring_row0;
-      tap_ring_row = in_ring_row0;
-      sec_ring_row = sec_ring_row0;
-      out_ring_row = out_ring_row0;
-      operand_b = 1'b0;
-      set_valid = 1'b0;
-      reads = 4'd0;
-      arriving = 4'd0;
-      closing = 1'b0;
       fresh = 1'b1;
-      flying = 6'd0;
       valid = 6'd0;
       fifo_count = 6'd0;
       fifo_read = 5'd0;
@@ -493,7 +244,7 @@ module vector_unit #(
 
     if (!rst_ni) begin
       running = 1'b0;
-      read_o <= 4'd0;
+      freed_q <= 2'd0;
       write_o <= 1'b0;
     end
   end
