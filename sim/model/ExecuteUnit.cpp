@@ -238,10 +238,11 @@ void ExecuteUnit::finishJob(Time lastStep) {
   machine.completed[queue].push_back(record.end + 1);
   if (job.release == Release::Keep)
     position = tail;
-  Time duration = std::max<Time>(lastStep + 1 - began, 1);
-  double share = std::min(0.95, double(plan->totalReadCycles() * blocks) / double(duration));
-  machine.portUse.push_back({began, 0.0});
-  machine.portUse.push_back({lastStep + 1, share});
+  std::array<int64_t, 4> words = plan->bankWords();
+  int64_t residual = job.residual ? plan->groups() * machine.config.pixels : 0;
+  for (int64_t &bank : words)
+    bank = bank * blocks + residual * ceilDiv(job.outChannels, 16) / 4;
+  machine.operandReads.add(began, lastStep + 1, words);
   plan.reset();
 }
 

@@ -13,7 +13,7 @@
 
 #include "backends/systolic/isa/Descriptor.h"
 #include "sim/Executor.h"
-#include "sim/model/DramCalendar.h"
+#include "sim/model/PortCalendar.h"
 
 namespace tilewright::sim::model {
 
@@ -52,14 +52,7 @@ struct Machine {
   std::deque<Free> frees;
   int64_t freedWords = 0;
 
-  /// Share of cycles in which the operand reader takes scratchpad ports from the others, over time.
-  struct PortUse {
-    Time until;
-    double share;
-  };
-  std::deque<PortUse> portUse;
-  /// Cycles that `cycles` port cycles take for a unit that gets what the operand reader leaves.
-  Time stretched(Time now, int64_t cycles);
+  PortCalendar operandReads, vectorReads;
 
   /// When the waits of `job` have all held; `never` if that is not known yet.
   Time waitsHold(const isa::Header &job) const;

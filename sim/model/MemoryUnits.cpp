@@ -330,14 +330,16 @@ void StoreUnit::act(Time now) {
                               row * job.dramRowStride + 16 * done);
   int64_t words = burstWords(address, job.width - done), busBeats = beats(machine, address, words);
   // Word i is read in cycle now + 1 + i, is in the FIFO two cycles later and on the bus a cycle after that.
+  const PortCalendar *others[] = {&machine.operandReads, &machine.vectorReads};
   Time last = 0;
   for (int64_t i = 0; i < busBeats; ++i)
-    last = machine.dram.write(now + 3 + machine.stretched(now, std::min((i + 1) * machine.busWords, words)));
+    last =
+        machine.dram.write(now + 3 + PortCalendar::stretched(now, std::min((i + 1) * machine.busWords, words), others));
   machine.result.dramBytes[TilewrightDramStore] += uint64_t(busBeats * machine.config.busBytes);
   lastResponse = machine.dram.writeResponse(last);
   reserved += words;
   leaving.push_back({last, words});
-  issue = now + machine.stretched(now, words);
+  issue = now + PortCalendar::stretched(now, words, others);
   done += words;
   if (done < job.width)
     return;

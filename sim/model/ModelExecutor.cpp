@@ -49,22 +49,6 @@ void Machine::complete(size_t queue, uint32_t descriptor, Time start, Time end, 
   times.push_back(times.empty() ? visible : std::max(times.back(), visible));
 }
 
-Time Machine::stretched(Time now, int64_t cycles) {
-  while (!portUse.empty() && portUse.front().until <= now && portUse.size() > 1)
-    portUse.pop_front();
-  double left = double(cycles), at = double(now);
-  for (const PortUse &use : portUse) {
-    if (double(use.until) <= at)
-      continue;
-    double can = (double(use.until) - at) * (1 - use.share);
-    if (can >= left)
-      return Time(at + left / (1 - use.share) - double(now));
-    left -= can;
-    at = double(use.until);
-  }
-  return Time(at + left - double(now));
-}
-
 } // namespace model
 
 namespace {

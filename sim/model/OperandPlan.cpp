@@ -1,7 +1,6 @@
 //===- OperandPlan.cpp - an execute job's entries -------------------------===//
 
 #include "sim/model/OperandPlan.h"
-#include <array>
 
 namespace tilewright::sim::model {
 
@@ -32,11 +31,13 @@ public:
     if (std::find(bank.begin(), bank.end(), word) == bank.end())
       bank.push_back(word);
   }
-  int64_t takeCycles() {
+  /// Also counts the words in `reads`, by bank.
+  int64_t takeCycles(std::array<int64_t, 4> &reads) {
     size_t most = 1;
-    for (std::vector<int64_t> &bank : words) {
-      most = std::max(most, bank.size());
-      bank.clear();
+    for (size_t bank = 0; bank < 4; ++bank) {
+      most = std::max(most, words[bank].size());
+      reads[bank] += int64_t(words[bank].size());
+      words[bank].clear();
     }
     return int64_t(most);
   }
@@ -59,13 +60,6 @@ OperandPlan::OperandPlan(const Execute &job, const ArrayConfig &config) : groupC
     planPacked(job, config);
     break;
   }
-}
-
-int64_t OperandPlan::totalReadCycles() const {
-  int64_t sum = 0;
-  for (uint8_t count : cycles)
-    sum += count;
-  return sum * entriesPerRead;
 }
 
 void OperandPlan::planDense(const Execute &job, const ArrayConfig &config) {
@@ -93,8 +87,13 @@ void OperandPlan::planDense(const Execute &job, const ArrayConfig &config) {
           if (y >= 0 && y < job.inHeight && x >= 0 && x < job.inWidth)
             banks.add(rowAddress(job, pixel.sample, y) + x);
         }
-        cycles.push_back(uint8_t(banks.takeCycles()));
+        cycles.push_back(uint8_t(banks.takeCycles(reads)));
       }
+  // Each further channel word lies a plane's pitch behind the one before.
+  std::array<int64_t, 4> first = reads;
+  for (int64_t word = 1; word < words; ++word)
+    for (int64_t bank = 0; bank < 4; ++bank)
+      reads[size_t((bank + word * job.in.planePitch) & 3)] += first[size_t(bank)];
 }
 
 void OperandPlan::planDepthwise(const Execute &job, const ArrayConfig &config) {
@@ -102,7 +101,7 @@ void OperandPlan::planDepthwise(const Execute &job, const ArrayConfig &config) {
   entrySteps.assign(size_t(w.kernelHeight), ceilDiv(w.kernelWidth, config.reduction));
   readsPerGroup = w.kernelHeight;
   int64_t span = (config.pixels - 1) * w.strideWidth + w.kernelWidth;
-  int64_t overlap = std::max<int64_t>(w.kernelWidth - w.strideWidth, 0);
+  int64_t overlap = std::max<int64_t>(w.kernelWidth - w.strideWidth, 0), all = 0;
   for (int64_t row = 0; row < job.samples * job.outRowCount; ++row)
     for (int64_t x = 0; x < job.outWidth; x += config.pixels)
       for (int64_t ky = 0; ky < w.kernelHeight; ++ky) {
@@ -111,7 +110,9 @@ void OperandPlan::planDepthwise(const Execute &job, const ArrayConfig &config) {
         // Words that the group before did not read, four neighbours per cycle.
         int64_t words = inside ? span - (x ? overlap : 0) : 0;
         cycles.push_back(uint8_t(std::max<int64_t>(1, ceilDiv(words, 4))));
+        all += words;
       }
+  reads.fill(all / 4);
 }
 
 void OperandPlan::planPacked(const Execute &job, const ArrayConfig &config) {
@@ -156,6 +157,8 @@ void OperandPlan::planPacked(const Execute &job, const ArrayConfig &config) {
           }
           more |= left[p] != 0;
         }
+        for (size_t bank = 0; bank < 4; ++bank)
+          reads[bank] += word[bank] >= 0;
       }
       cycles.push_back(uint8_t(count));
     }

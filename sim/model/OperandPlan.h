@@ -11,6 +11,8 @@
 
 #include "backends/systolic/isa/JobGeometry.h"
 
+#include <array>
+
 namespace tilewright::sim::model {
 
 class OperandPlan {
@@ -27,7 +29,8 @@ public:
   }
   /// Packed: bytes of a kernel row, which the lanes' byte rings hold.
   int64_t rowBytes() const { return packedRowBytes; }
-  int64_t totalReadCycles() const;
+  /// Words read from each bank, for one block of output channels.
+  const std::array<int64_t, 4> &bankWords() const { return reads; }
 
 private:
   void planDense(const isa::Execute &job, const ArrayConfig &config);
@@ -37,6 +40,7 @@ private:
   int64_t groupCount = 0, readsPerGroup = 1, entriesPerRead = 1, packedRowBytes = 0;
   std::vector<int64_t> entrySteps;
   std::vector<uint8_t> cycles;
+  std::array<int64_t, 4> reads = {};
 };
 
 } // namespace tilewright::sim::model

@@ -20,6 +20,31 @@ int64_t setsPerOutput(const Vector &job) {
   int64_t atOnce = dilation % 2 ? 4 : dilation % 4 ? 2 : 1;
   return job.window.kernelHeight * ceilDiv(job.window.kernelWidth, atOnce);
 }
+
+/// Taps of all windows along one axis that lie within the map.
+int64_t tapsInside(int64_t first, int64_t count, int64_t kernel, int64_t stride, int64_t dilation, int64_t pad,
+                   int64_t limit) {
+  int64_t taps = 0;
+  for (int64_t window = first; window < first + count; ++window)
+    for (int64_t tap = 0; tap < kernel; ++tap) {
+      int64_t at = window * stride - pad + tap * dilation;
+      taps += at >= 0 && at < limit;
+    }
+  return taps;
+}
+
+/// Words that a job reads.
+int64_t wordsRead(const Vector &job) {
+  int64_t planes = job.samples * ceilDiv(job.channels, 16);
+  const Window &w = job.window;
+  if (job.op == VectorOp::Add)
+    return planes * 2 * job.outRowCount * job.outColumnCount;
+  return planes *
+         tapsInside(job.outRowStart, job.outRowCount, w.kernelHeight, w.strideHeight, w.dilationHeight, w.padTop,
+                    job.inHeight) *
+         tapsInside(job.outColumnStart, job.outColumnCount, w.kernelWidth, w.strideWidth, w.dilationWidth, w.padLeft,
+                    job.inWidth);
+}
 } // namespace
 
 Time VectorUnit::next() {
@@ -37,7 +62,10 @@ void VectorUnit::act(Time now) {
   // An output that straddles two words is written twice.
   int64_t cyclesEach = std::max<int64_t>(setsPerOutput(job), job.outChannelOffset ? 2 : 1);
   Time begin = now + setupCycles;
-  Time end = begin + machine.stretched(begin, outputs * cyclesEach) + setToWritten;
+  const PortCalendar *others[] = {&machine.operandReads};
+  Time read = begin + PortCalendar::stretched(begin, outputs * cyclesEach, others), end = read + setToWritten;
+  int64_t perBank = wordsRead(job) / 4;
+  machine.vectorReads.add(begin, read, {perBank, perBank, perBank, perBank});
   free = end;
   machine.complete(queue, descriptor, now + 1, end, end + 2);
 }
