@@ -176,6 +176,9 @@ CompileResult Compilation::emitQuantized() {
            .wasInterrupted())
     throw Error("--emit=quantized: no layer of " + model->name() +
                 " is quantized; for a float model add --quantize=int8 --calibration=...");
+  PassManager passes(&context, func::FuncOp::getOperationName());
+  passes.addPass(createFuseQuantizedPass({/*additionsOnly=*/true}));
+  diagnostics.raiseIf(failed(passes.run(specialisations.front().main)), "spelling additions");
   result.emitted = exportOnnx(*specialisations.front().module);
   stageDone();
   return std::move(result);

@@ -98,9 +98,13 @@ struct Fusion {
     op = onlyUse(op.input(0));
   }
 
-  void run();
+  void run(bool additionsOnly);
 
 private:
+  /// Puts `fused`, and a Clip to `bounds` where they are narrower than the type, in the QuantizeLinear's place.
+  void replace(OpBuilder &builder, NodeOp fused, std::pair<int64_t, int64_t> bounds);
+  void runAddition();
+
   Value none(OpBuilder &b) { return onnx::NoneOp::create(b, op.getLoc(), b.getNoneType()); }
   NodeOp create(OpBuilder &b, StringRef domain, StringRef name, int64_t version, ArrayRef<Value> operands,
                 DictionaryAttr attributes) {
@@ -178,7 +182,44 @@ bool Fusion::sumsFitInt32(const Dequantized &a, const Dequantized &b, const std:
   return llvm::all_of(sums, [](const SumBounds &sum) { return sum.fitInt32(); });
 }
 
-void Fusion::run() {
+void Fusion::replace(OpBuilder &builder, NodeOp fused, std::pair<int64_t, int64_t> bounds) {
+  Type type = elementOf(quantize->getResult(0));
+  int64_t lowest = isUnsignedType(type) ? 0 : -128, highest = isUnsignedType(type) ? 255 : 127;
+  if (bounds.first > lowest || bounds.second < highest) {
+    auto constant = [&](int64_t value) -> Value {
+      auto scalar = DenseElementsAttr::get(RankedTensorType::get({}, type), APInt(8, value & 0xFF, /*isSigned=*/false));
+      return onnx::ConstantOp::create(builder, op.getLoc(), scalar.getType(), scalar);
+    };
+    fused = create(builder, "", "Clip", 13, {fused->getResult(0), constant(bounds.first), constant(bounds.second)},
+                   builder.getDictionaryAttr({}));
+  }
+  if (Attribute names = quantize->getAttr(onnx::kOutputNamesAttr))
+    fused->setAttr(onnx::kOutputNamesAttr, names);
+  quantize->getResult(0).replaceAllUsesWith(fused->getResult(0));
+}
+
+/// The zero point is in the sum before it is rounded: that is QLinearAdd, and not what the three float operators do.
+void Fusion::runAddition() {
+  auto a = dequantized(op.input(0)), b = dequantized(op.input(1));
+  auto bounds = integerBounds();
+  Type type = elementOf(quantize->getResult(0));
+  if (!quantize->hasAttr(onnx::kRoundsWithZeroPointAttr) || !a || !b || !bounds || !a->perTensor() || !b->perTensor() ||
+      elementOf(a->quantized) != type || elementOf(b->quantized) != type)
+    return;
+  OpBuilder builder(quantize);
+  replace(builder,
+          create(builder, "com.microsoft", "QLinearAdd", 1,
+                 {a->quantized, a->scale, a->zeroPoint, b->quantized, b->scale, b->zeroPoint, quantize.input(1),
+                  quantize.input(2)},
+                 builder.getDictionaryAttr({})),
+          *bounds);
+}
+
+void Fusion::run(bool additionsOnly) {
+  if (op && op.is("Add"))
+    return runAddition();
+  if (additionsOnly)
+    return;
   if (!op || !(op.is("Conv") || op.is("MatMul") || op.is("Gemm")))
     return;
   auto a = dequantized(op.input(0)), b = dequantized(op.input(1));
@@ -227,28 +268,17 @@ void Fusion::run() {
                     bias ? bias->quantized : Value(), scale, zero},
                    builder.getDictionaryAttr(kept));
   }
-  Type type = elementOf(quantize->getResult(0));
-  int64_t lowest = isUnsignedType(type) ? 0 : -128, highest = isUnsignedType(type) ? 255 : 127;
-  if (bounds->first > lowest || bounds->second < highest) {
-    auto constant = [&](int64_t value) -> Value {
-      auto scalar = DenseElementsAttr::get(RankedTensorType::get({}, type), APInt(8, value & 0xFF, /*isSigned=*/false));
-      return onnx::ConstantOp::create(builder, op.getLoc(), scalar.getType(), scalar);
-    };
-    fused = create(builder, "", "Clip", 13, {fused->getResult(0), constant(bounds->first), constant(bounds->second)},
-                   builder.getDictionaryAttr({}));
-  }
-  if (Attribute names = quantize->getAttr(onnx::kOutputNamesAttr))
-    fused->setAttr(onnx::kOutputNamesAttr, names);
-  quantize->getResult(0).replaceAllUsesWith(fused->getResult(0));
+  replace(builder, fused, *bounds);
 }
 
 struct FuseQuantizedPass final : tilewright::impl::FuseQuantizedPassBase<FuseQuantizedPass> {
+  using FuseQuantizedPassBase::FuseQuantizedPassBase;
   void runOnOperation() override {
     SmallVector<NodeOp> nodes;
     getOperation().walk([&](NodeOp node) { nodes.push_back(node); });
     for (NodeOp node : nodes)
       if (node.is("QuantizeLinear") && node.input(0))
-        Fusion(node).run();
+        Fusion(node).run(additionsOnly);
     // What only fused nodes read is gone; nodes have no effects.
     for (NodeOp node : llvm::reverse(nodes))
       if (node->use_empty())

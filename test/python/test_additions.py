@@ -68,6 +68,19 @@ def test_every_pair_of_bytes(spelling, dtype, scales):
     assert np.array_equal(onnxruntime_result(emitted, feed), want)
 
 
+@pytest.mark.parametrize("scales", SCALES, ids=str)
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8], ids=["int8", "uint8"])
+@pytest.mark.parametrize("spelling", ["QLinearAdd", "Add", "Relu"])
+def test_every_pair_of_bytes_on_the_host(spelling, dtype, scales):
+    lowest = int(np.iinfo(dtype).min)
+    kind = "QLinearAdd" if spelling == "QLinearAdd" else "Add"
+    activation = "Relu" if spelling == "Relu" else ""
+    proto = addition(kind, dtype, scales, [lowest + 131, lowest + 120, lowest + 135], activation)
+    feed = every_pair(dtype)
+    outputs = tilewright.compile(proto, target="cpu").run(feed)
+    assert np.array_equal(outputs["c"], onnxruntime_result(proto, feed))
+
+
 def test_the_two_rules_differ():
     """At ties with an odd zero point: the test above would not pass by chance."""
     feed = every_pair(np.int8)

@@ -52,6 +52,16 @@ static Num dequantizeLinear(const Elementwise &x) {
   return convert(whole, scale.element()) * scale;
 }
 
+/// rne(fma(a, ra, fma(b, rb, fix))): step 4 of docs/accelerator.md.
+static Num qlinearAdd(const Elementwise &x) {
+  Type f32 = x.k.b.getF32Type();
+  auto real = [&](unsigned i) { return x.has(i) ? convert(x[i], f32) : x[6](0.0); };
+  Num ra = x[1] / x[6], rb = x[4] / x[6];
+  Num fix = real(7) - fma(ra, real(2), rb * real(5));
+  Num sum = fma(real(0), ra, fma(real(3), rb, fix));
+  return saturateRounded(roundEven(sum), storageType(x.resultType()), isUnsignedType(x.resultType()));
+}
+
 static void lowerDynamicQuantize(KernelBuilder &k, ArrayRef<NodeOp> nodes) {
   NodeOp root = nodes.front();
   Buffer in = k.input(root.input(0)), out = k.output(root->getResult(0));
@@ -221,6 +231,7 @@ void addQuantization(Table &table) {
   table.push_back({.name = "QuantizeLinear", .sinceVersion = 10, .formula = quantizeLinear, .operandShape = alongAxis});
   table.push_back(
       {.name = "DequantizeLinear", .sinceVersion = 10, .formula = dequantizeLinear, .operandShape = alongAxis});
+  table.push_back({.name = "com.microsoft::QLinearAdd", .sinceVersion = 1, .formula = qlinearAdd});
   table.push_back({.name = "DynamicQuantizeLinear", .sinceVersion = 11, .lower = lowerDynamicQuantize});
   table.push_back({.name = "QLinearConv",
                    .sinceVersion = 10,

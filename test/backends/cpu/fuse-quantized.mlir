@@ -1,4 +1,8 @@
 // RUN: tilewright-opt %s --fuse-quantized | FileCheck %s
+// RUN: tilewright-opt %s --fuse-quantized=additions-only | FileCheck %s --check-prefix=ADDITIONS
+
+// ADDITIONS-LABEL: func.func @conv
+// ADDITIONS-NOT: QLinearConv
 
 // CHECK-LABEL: func.func @conv
 // CHECK: %[[B:.*]] = onnx.constant dense<[7, 2147000000]> : tensor<2xi32>
@@ -69,4 +73,38 @@ func.func @unlike(%a: tensor<2x3xui8>, %b: tensor<3x2xi8>, %c: tensor<2xi32>) ->
   %y = onnx.node "Gemm" since 13 (%af, %bf, %cf) : (tensor<2x3xf32>, tensor<3x2xf32>, tensor<2xf32>) -> tensor<2x2xf32>
   %q = onnx.node "QuantizeLinear" since 21 (%y, %half) : (tensor<2x2xf32>, tensor<f32>) -> tensor<2x2xui8>
   return %q : tensor<2x2xui8>
+}
+
+// QLinearAdd's rounding, with a Relu at zero point -3.
+// CHECK-LABEL: func.func @addition
+// CHECK: %[[Q:.*]] = onnx.node "com.microsoft::QLinearAdd" since 1 (%arg0, %[[S:.*]], %[[Z:.*]], %arg1, %{{.*}}, %{{.*}}, %[[S]], %[[Z]])
+// CHECK: %[[LOW:.*]] = onnx.constant dense<-3> : tensor<i8>
+// CHECK: %[[C:.*]] = onnx.node "Clip" since 13 (%[[Q]], %[[LOW]], %{{.*}})
+// CHECK: return %[[C]]
+// ADDITIONS-LABEL: func.func @addition
+// ADDITIONS: com.microsoft::QLinearAdd
+func.func @addition(%a: tensor<2x3xi8>, %b: tensor<2x3xi8>) -> tensor<2x3xi8> {
+  %s = onnx.constant dense<0.5> : tensor<f32>
+  %z = onnx.constant dense<-3> : tensor<i8>
+  %t = onnx.constant dense<0.25> : tensor<f32>
+  %zero = onnx.constant dense<0> : tensor<i8>
+  %af = onnx.node "DequantizeLinear" since 21 (%a, %s, %z) : (tensor<2x3xi8>, tensor<f32>, tensor<i8>) -> tensor<2x3xf32>
+  %bf = onnx.node "DequantizeLinear" since 21 (%b, %t, %zero) : (tensor<2x3xi8>, tensor<f32>, tensor<i8>) -> tensor<2x3xf32>
+  %y = onnx.node "Add" since 14 (%af, %bf) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  %r = onnx.node "Relu" since 14 (%y) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %q = onnx.node "QuantizeLinear" since 21 (%r, %s, %z) attributes {onnx.rounds_with_zero_point} : (tensor<2x3xf32>, tensor<f32>, tensor<i8>) -> tensor<2x3xi8>
+  return %q : tensor<2x3xi8>
+}
+
+// Without the mark the three operators are themselves.
+// CHECK-LABEL: func.func @float_addition
+// CHECK: onnx.node "Add"
+func.func @float_addition(%a: tensor<2x3xi8>, %b: tensor<2x3xi8>) -> tensor<2x3xi8> {
+  %s = onnx.constant dense<0.5> : tensor<f32>
+  %z = onnx.constant dense<-3> : tensor<i8>
+  %af = onnx.node "DequantizeLinear" since 21 (%a, %s, %z) : (tensor<2x3xi8>, tensor<f32>, tensor<i8>) -> tensor<2x3xf32>
+  %bf = onnx.node "DequantizeLinear" since 21 (%b, %s, %z) : (tensor<2x3xi8>, tensor<f32>, tensor<i8>) -> tensor<2x3xf32>
+  %y = onnx.node "Add" since 14 (%af, %bf) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  %q = onnx.node "QuantizeLinear" since 21 (%y, %s, %z) : (tensor<2x3xf32>, tensor<f32>, tensor<i8>) -> tensor<2x3xi8>
+  return %q : tensor<2x3xi8>
 }
