@@ -38,6 +38,8 @@ void CompileOptions::validate() const {
     throw Error("--all-tensors is about layers on the array: it needs --target=systolic and is not in --emit=onnx");
   if (target == "cpu" && emit == "tile")
     throw Error("--emit=tile: the tile dialect describes layers for the array; use --target=systolic");
+  if (target == "cpu" && emit == "quantized")
+    throw Error("--emit=quantized writes the network as the array computes it; use --target=systolic");
   if (target == "cpu" && quantize == "int8")
     throw Error("--quantize=int8 is made for the array: use --target=systolic, or write the quantized network with "
                 "--emit=quantized and compile that for the cpu");
@@ -68,6 +70,8 @@ std::vector<InputShapeMap> parseInputShapes(const std::vector<std::string> &text
   size_t count = 1;
   for (const std::string &text : texts) {
     auto [name, sizes] = parseInputShape(text);
+    if (std::find(byName[name].begin(), byName[name].end(), sizes) != byName[name].end())
+      throw Error("--input-shape=" + text + " is given twice");
     byName[name].push_back(std::move(sizes));
     count = std::max(count, byName[name].size());
   }

@@ -66,34 +66,42 @@ std::function<void(const std::string &)> progressFunction(const py::object &call
   };
 }
 
+void setOption(CompileOptions &options, const std::string &word, const py::handle &value) {
+  if (word == "target")
+    options.target = py::cast<std::string>(value);
+  else if (word == "config")
+    options.config = py::cast<std::string>(value);
+  else if (word == "quantize")
+    options.quantize = py::cast<std::string>(value);
+  else if (word == "calibration")
+    options.calibration = py::cast<std::string>(value);
+  else if (word == "calibration_range")
+    options.calibrationRange = py::cast<std::string>(value);
+  else if (word == "activations")
+    options.activations = py::cast<std::string>(value);
+  else if (word == "batch")
+    options.batch = py::cast<int64_t>(value);
+  else if (word == "input_shape")
+    options.inputShapes = py::cast<std::vector<std::string>>(value);
+  else if (word == "emit")
+    options.emit = py::cast<std::string>(value);
+  else if (word == "all_tensors")
+    options.allTensors = py::cast<bool>(value);
+  else if (word == "explain")
+    options.explain = py::cast<bool>(value);
+  else
+    throw py::type_error("unknown option " + word);
+}
+
 CompileOptions compileOptions(const py::dict &words) {
   CompileOptions options;
   for (auto [key, value] : words) {
     std::string word = py::cast<std::string>(key);
-    if (word == "target")
-      options.target = py::cast<std::string>(value);
-    else if (word == "config")
-      options.config = py::cast<std::string>(value);
-    else if (word == "quantize")
-      options.quantize = py::cast<std::string>(value);
-    else if (word == "calibration")
-      options.calibration = py::cast<std::string>(value);
-    else if (word == "calibration_range")
-      options.calibrationRange = py::cast<std::string>(value);
-    else if (word == "activations")
-      options.activations = py::cast<std::string>(value);
-    else if (word == "batch")
-      options.batch = py::cast<int64_t>(value);
-    else if (word == "input_shape")
-      options.inputShapes = py::cast<std::vector<std::string>>(value);
-    else if (word == "emit")
-      options.emit = py::cast<std::string>(value);
-    else if (word == "all_tensors")
-      options.allTensors = py::cast<bool>(value);
-    else if (word == "explain")
-      options.explain = py::cast<bool>(value);
-    else
-      throw py::type_error("unknown option " + word);
+    try {
+      setOption(options, word, value);
+    } catch (const py::cast_error &) {
+      throw py::type_error("option " + word + " cannot be " + std::string(py::repr(value)));
+    }
   }
   return options;
 }

@@ -12,8 +12,10 @@
 #include "runtime/ThreadPool.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <fstream>
 #include <mutex>
 
 namespace tilewright::runtime {
@@ -82,6 +84,7 @@ struct Model::State {
   const package::Plan *findPlan(const std::vector<TensorView> &views) const;
   std::vector<TensorView> orderInputs(const std::map<std::string, TensorView> &given) const;
   RunResult run(const std::vector<TensorView> &views, const RunOptions &options);
+  void checkArrayOptions(const RunOptions &options) const;
   void runPass(PlanRunner &runner, const std::vector<TensorView> &views, uint64_t pass, uint64_t samples,
                const RunOptions &options, Device *device, RunResult &result);
 };
@@ -205,6 +208,16 @@ RunResult Model::run(const std::map<std::string, TensorView> &inputs, const RunO
   return state->run(views, options);
 }
 
+/// What is asked of the array must be answered.
+void Model::State::checkArrayOptions(const RunOptions &options) const {
+  if (!tables().array_config() && (options.check || !options.waveFile.empty() || options.dramBytesPerCycle != 0))
+    throw Error(file->path() +
+                ": nothing in it runs on an array, so there is nothing to check, no wave to write and no "
+                "DRAM rate to set");
+  if (!options.waveFile.empty() && !std::ofstream(options.waveFile, std::ios::app))
+    throw Error(options.waveFile + ": cannot be written: " + std::strerror(errno));
+}
+
 RunResult Model::State::run(const std::vector<TensorView> &views, const RunOptions &options) {
   auto start = std::chrono::steady_clock::now();
   PlanRunner &runner = *runners.at(findPlan(views));
@@ -215,6 +228,7 @@ RunResult Model::State::run(const std::vector<TensorView> &views, const RunOptio
       if (isBatched(plan.batched_inputs(), i))
         samples = static_cast<uint64_t>(views[i].shape[0]);
 
+  checkArrayOptions(options);
   RunResult result;
   Report &report = result.report;
   report.model = tables().model_name()->str();

@@ -11,8 +11,11 @@
 
 namespace tilewright::runtime {
 
-/// Written beside `target` and renamed by commit(); removed if that is never called. Throws Error when it cannot be
-/// written.
+inline constexpr char kStandardOutput[] = "-";
+
+/// Appears at `target` as a whole with commit(), or not at all: written beside it and renamed, through a symbolic link
+/// to what that means. What is no regular file (a device, a pipe) keeps its place and is written to by commit(), as is
+/// standard output for the target kStandardOutput. Throws Error when it cannot be written.
 class OutputFile {
 public:
   explicit OutputFile(const std::string &target);
@@ -28,7 +31,9 @@ public:
 private:
   [[noreturn]] void fail();
 
-  std::string target, name;
+  void copyToTarget();
+
+  std::string target, name; // name: of the file beside it, empty when there is none
   std::FILE *file = nullptr;
 };
 

@@ -13,6 +13,7 @@ run-model.
 
 import os
 import tempfile
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,11 @@ from ._core import Error, __version__
 from .report import Report
 
 __all__ = ["Error", "Model", "Report", "TensorInfo", "__version__", "compile", "emit", "load"]
+
+
+#: What `emit` can give, and the compiler's options that Python hands on as they are.
+_FORMS = ("onnx", "tile", "target", "llvm", "asm", "quantized")
+_WORDS = ("target", "config", "quantize", "calibration_range", "activations", "batch", "explain")
 
 
 @dataclass(frozen=True)
@@ -90,8 +96,13 @@ class Model:
         check: bool = False,
         progress: Callable[[str], None] | None = None,
     ):
-        # Row-major in the machine's byte order: nothing is copied for an array that is so already.
-        arrays = {name: np.require(np.asarray(value), requirements="C") for name, value in inputs.items()}
+        arrays = {name: _native(value) for name, value in inputs.items()}
+        if progress is not None and not callable(progress):
+            raise TypeError(f"progress is a function of a line of text, not {progress!r}")
+        if dram_bytes_per_cycle < 0:
+            raise Error(
+                f"dram_bytes_per_cycle={dram_bytes_per_cycle}: must be at least 1, or 0 for the configuration's"
+            )
         return self._core.run(
             arrays, executor, "" if wave is None else os.fspath(wave), dram_bytes_per_cycle, check, progress
         )
@@ -127,7 +138,7 @@ def compile(
     """
     options = _options(locals())
     with tempfile.TemporaryDirectory(prefix="tilewright-") as folder:
-        package = os.fspath(output) if output is not None else str(Path(folder) / "model.twp")
+        package = os.path.abspath(output) if output is not None else str(Path(folder) / "model.twp")
         _, explanation = _call(model, options, calibration, package, progress)
         return Model(_core.Model.load(package), explanation)
 
@@ -138,6 +149,10 @@ def emit(model, form: str, *, all_tensors: bool = False, **options) -> str | byt
     Options as for `compile`.
     """
     calibration, progress = options.get("calibration"), options.pop("progress", None)
+    if form not in _FORMS:
+        raise ValueError(f"no form {form!r}; there are {', '.join(_FORMS)}")
+    if unknown := set(options) - set(_WORDS) - {"calibration", "input_shape"}:
+        raise TypeError(f"emit has no option {', '.join(sorted(unknown))}")
     words = _options(options) | {"emit": form, "all_tensors": all_tensors}
     emitted, _ = _call(model, words, calibration, "", progress)
     return emitted if form == "quantized" else emitted.decode()
@@ -148,10 +163,17 @@ def load(package: str | os.PathLike) -> Model:
     return Model(_core.Model.load(os.fspath(package)))
 
 
+def _native(value) -> np.ndarray:
+    """Row-major and in the machine's byte order; copied only if it is not so already."""
+    array = np.asarray(value)
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise TypeError("an array with masked elements: fill them first")
+    return np.require(array, dtype=array.dtype.newbyteorder("="), requirements="C")
+
+
 def _options(given: Mapping) -> dict:
     """The compiler's words out of those given; None leaves the compiler its default."""
-    words = ["target", "config", "quantize", "calibration_range", "activations", "batch", "explain"]
-    options = {word: given[word] for word in words if given.get(word) is not None}
+    options = {word: given[word] for word in _WORDS if given.get(word) is not None}
     if "config" in options:
         options["config"] = os.fspath(options["config"])
     shapes = given.get("input_shape") or []
@@ -160,10 +182,26 @@ def _options(given: Mapping) -> dict:
     return options
 
 
+def _save(file, arrays: Mapping[str, np.ndarray]) -> None:
+    """An .npz file; an input may have any name, those of numpy.savez's own parameters too."""
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, value in arrays.items():
+            if not isinstance(name, str):
+                raise TypeError(f"calibration: {name!r} is no input's name")
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                np.lib.format.write_array(entry, _native(value), allow_pickle=False)
+
+
 def _call(model, options: dict, calibration, package: str, progress):
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress is a function of a line of text, not {progress!r}")
     source, name = model, "model"
-    if hasattr(model, "SerializeToString"):
+    if hasattr(model, "SerializeToString") and hasattr(model, "graph"):
         source, name = model.SerializeToString(), model.graph.name or "model"
+    elif isinstance(model, bytearray | memoryview):
+        source = bytes(model)
+    elif not isinstance(model, bytes | str | os.PathLike):
+        raise TypeError(f"a model is a path, bytes or an onnx.ModelProto, not {type(model).__name__}")
     elif not isinstance(model, bytes):
         source, name = None, os.fspath(model)
     if calibration is None:
@@ -171,6 +209,6 @@ def _call(model, options: dict, calibration, package: str, progress):
     if not isinstance(calibration, Mapping):
         return _core.compile(source, name, options | {"calibration": os.fspath(calibration)}, package, progress)
     with tempfile.NamedTemporaryFile(suffix=".npz") as file:
-        np.savez(file, **calibration)
+        _save(file, calibration)
         file.flush()
         return _core.compile(source, name, options | {"calibration": file.name}, package, progress)

@@ -3,9 +3,8 @@
 import numpy as np
 import onnxruntime
 import pytest
+import tilewright
 from onnx import helper, parser
-
-tilewright = pytest.importorskip("tilewright", reason="the Python module was not built")
 
 # Graph bodies from float x[N, 3] or x[N, 2, 3] to y, by whether samples are computed alone.
 ALONE = {

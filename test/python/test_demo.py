@@ -1,9 +1,5 @@
 """The demo's first half: the face is found by int8 networks on the array's RTL, and every run agrees with the reference."""
 
-import pytest
-
-tilewright = pytest.importorskip("tilewright", reason="the Python module was not built")
-
 
 def test_finds_the_face_on_the_array(model, tmp_path):
     from benchmarks.demo.faces import find_faces

@@ -8,11 +8,10 @@ import subprocess
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from case_runner import ROOT
 from onnx import helper
-
-onnxruntime = pytest.importorskip("onnxruntime")
 
 SEED = int(os.environ.get("TILEWRIGHT_SEED", "0"))
 

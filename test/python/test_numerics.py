@@ -3,9 +3,8 @@
 import numpy as np
 import onnxruntime
 import pytest
+import tilewright
 from onnx import helper, numpy_helper
-
-tilewright = pytest.importorskip("tilewright", reason="the Python module was not built")
 
 
 def node_model(op, feeds, result, opset=18, **attributes):

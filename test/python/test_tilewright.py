@@ -7,9 +7,8 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+import tilewright
 from onnx import TensorProto, helper, numpy_helper
-
-tilewright = pytest.importorskip("tilewright", reason="the Python module was not built")
 
 
 def conv_model(batch="N", size=8):
@@ -162,3 +161,51 @@ def test_compiler_errors():
 def test_forms_on_the_way():
     assert "onnx.node" in tilewright.emit(conv_model(1), "onnx", target="cpu")
     assert "tile.contraction" in tilewright.emit(conv_model(1), "tile", quantize="int8", calibration="random:1")
+
+
+@pytest.mark.parametrize("view", [lambda x: x.astype(">f4"), np.asfortranarray, lambda x: np.repeat(x, 2, 3)[..., ::2]])
+def test_arrays_in_other_layouts(view, x):
+    model = tilewright.compile(conv_model(1), target="cpu")
+    assert np.array_equal(model.run({"x": view(x)})["y"], model.run({"x": x})["y"])
+
+
+def test_calibration_takes_any_name(x):
+    proto = conv_model(1)
+    proto.graph.input[0].name = proto.graph.node[0].input[0] = "file"
+    model = tilewright.compile(proto, quantize="int8", calibration={"file": x.astype(">f4")})
+    assert model.run({"file": x}, executor="golden")["y"].any()
+    with pytest.raises(TypeError, match="3 is no input's name"):
+        tilewright.compile(proto, quantize="int8", calibration={3: x})
+
+
+@pytest.mark.parametrize(
+    "call, error",
+    [
+        (lambda m: tilewright.compile(m, target="cpu", batch="2"), "option batch cannot be '2'"),
+        (lambda m: tilewright.compile(m, target="cpu", batch=10**30), "option batch cannot be 10+"),
+        (lambda m: tilewright.compile(m, target=3), "option target cannot be 3"),
+        (lambda m: tilewright.compile(m, target="cpu", progress=3), "progress is a function of a line of text, not 3"),
+        (lambda m: tilewright.compile(m.graph, target="cpu"), "a model is a path, bytes or an onnx.ModelProto"),
+        (lambda m: tilewright.emit(m, "onnx", colour="blue"), "emit has no option colour"),
+        (
+            lambda m: tilewright.compile(m, target="cpu").run(
+                {"x": np.ma.masked_less(np.zeros((1, 3, 8, 8), "f4"), 1)}
+            ),
+            "masked elements",
+        ),
+    ],
+)
+def test_what_is_no_option(call, error):
+    with pytest.raises(TypeError, match=error):
+        call(conv_model(1))
+
+
+def test_forms_that_are_none():
+    with pytest.raises(ValueError, match="no form 'package'; there are onnx, tile"):
+        tilewright.emit(conv_model(1), "package")
+
+
+def test_wave_that_cannot_be_written(x, tmp_path):
+    model = tilewright.compile(conv_model(1), quantize="int8", calibration={"x": x})
+    with pytest.raises(tilewright.Error, match="nowhere/a.fst: cannot be written: No such file"):
+        model.run({"x": x}, wave=tmp_path / "nowhere" / "a.fst")

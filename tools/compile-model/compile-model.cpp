@@ -72,19 +72,23 @@ static int run(int argc, char **argv) {
   } catch (const CLI::ParseError &error) {
     throw Error(std::string(error.what()) + "\nRun with --help for the options");
   }
+  if (options.target == "cpu" && app.count("--config"))
+    throw Error("--config describes an array: it needs --target=systolic");
+  for (const char *option : {"--calibration-range", "--activations"})
+    if (options.quantize == "none" && app.count(option))
+      throw Error(std::string(option) + " is about quantization: add --quantize=int8");
   if (!quiet)
     options.progress = [](const std::string &line) { std::cerr << "compile-model: " << line << std::endl; };
   if (output.empty())
     output = defaultOutput(model, options.emit);
   options.validate();
+  std::error_code none;
+  if (output != runtime::kStandardOutput && std::filesystem::equivalent(model, output, none))
+    throw Error(output + ": is the model itself; choose another name with -o");
   CompileResult result = compileModel(MappedFile::open(model), options, output);
   if (!result.explanation.empty())
-    (options.emit == "package" || output != "-" ? std::cout : std::cerr) << result.explanation;
-  if (options.emit == "package")
-    return 0;
-  if (output == "-")
-    std::cout << result.emitted;
-  else
+    (output != runtime::kStandardOutput ? std::cout : std::cerr) << result.explanation;
+  if (options.emit != "package")
     runtime::writeFile(output, result.emitted);
   return 0;
 }

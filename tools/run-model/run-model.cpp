@@ -8,6 +8,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <iostream>
 #include <unistd.h>
@@ -55,6 +57,34 @@ static std::string fileName(const std::string &name) {
   return (result.empty() || result[0] == '.' ? "_" : "") + result + ".npy";
 }
 
+/// A file for each output. Names that differ in characters that a file's cannot have get numbers.
+static std::vector<std::string> outputFiles(const Model &model) {
+  std::vector<std::string> files;
+  for (const TensorInfo &output : model.outputs()) {
+    std::string name = fileName(output.name), file = name;
+    for (int number = 2; std::find(files.begin(), files.end(), file) != files.end(); ++number)
+      file = name.substr(0, name.size() - 4) + "." + std::to_string(number) + ".npy";
+    if (file != name)
+      std::cerr << "run-model: output '" << output.name << "' goes to " << file << "\n";
+    files.push_back(file);
+  }
+  return files;
+}
+
+/// Said before the run, which may take long.
+static void requireFolderOrNothing(const std::string &path) {
+  std::error_code none;
+  if (std::filesystem::exists(path, none) && !std::filesystem::is_directory(path, none))
+    throw Error("--output-dir=" + path + ": is no folder");
+}
+
+static void makeFolder(const std::string &path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (!std::filesystem::is_directory(path))
+    throw Error("--output-dir=" + path + ": cannot be made a folder" + (error ? ": " + error.message() : ""));
+}
+
 static void listTensors(const Model &model) {
   for (const auto *tensors : {&model.inputs(), &model.outputs()})
     for (const TensorInfo &tensor : *tensors)
@@ -80,20 +110,29 @@ static void runPackage(const Arguments &arguments, const RunOptions &options) {
   std::map<std::string, TensorView> views;
   for (const auto &[name, tensor] : inputs)
     views[name] = tensor.view();
+  std::vector<std::string> files = outputFiles(*model);
+  requireFolderOrNothing(arguments.outputDir);
   RunResult result = model->run(views, options);
   if (options.progress)
     std::cerr << (isatty(STDERR_FILENO) ? "\r\033[K" : "");
 
   if (!arguments.outputDir.empty()) {
-    std::filesystem::create_directories(arguments.outputDir);
+    makeFolder(arguments.outputDir);
     for (size_t i = 0; i < result.outputs.size(); ++i)
-      writeNpy(std::filesystem::path(arguments.outputDir) / fileName(model->outputs()[i].name),
-               result.outputs[i].view());
+      writeNpy(std::filesystem::path(arguments.outputDir) / files[i], result.outputs[i].view());
   }
   if (!arguments.report.empty())
     writeReport(result.report, arguments.report);
   if (!arguments.quiet)
     std::cout << result.report.toTable();
+}
+
+/// CLI11 takes -1 and what is too large for a number near them.
+static std::string isSeed(const std::string &text) {
+  uint64_t seed = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  bool good = error == std::errc() && end == text.data() + text.size();
+  return good ? "" : text + " is no seed: a whole number from 0 to 2^64 - 1";
 }
 
 static int run(int argc, char **argv) {
@@ -102,7 +141,7 @@ static int run(int argc, char **argv) {
   RunOptions options;
   app.add_option("PACKAGE.twp", arguments.package, "made by compile-model")->required();
   app.add_option("--input", arguments.inputs, "NAME:FILE.npy, once for each input")->allow_extra_args(false);
-  app.add_option("--random-inputs", arguments.seed, "made-up inputs from this seed");
+  app.add_option("--random-inputs", arguments.seed, "made-up inputs from this seed")->check(isSeed);
   app.add_option("--output-dir", arguments.outputDir, "one .npy per output goes there, named after it");
   app.add_option("--executor", arguments.executor,
                  "what runs the array's code: rtl (Verilator), model (cycles estimated), golden (no cycles, fast)")

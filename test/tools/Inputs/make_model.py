@@ -99,6 +99,13 @@ def unknown_attribute(path):
     _save([node], [("x", TensorProto.FLOAT, [2])], [("y", TensorProto.FLOAT, [2])], {}, path)
 
 
+def like_names(path):
+    """Two outputs that differ in a character that no file name holds; the second is minus the first."""
+    nodes = [helper.make_node("Identity", ["x"], ["a/b"]), helper.make_node("Neg", ["x"], ["a_b"])]
+    outputs = [(name, TensorProto.FLOAT, [5]) for name in ("a/b", "a_b")]
+    _save(nodes, [("x", TensorProto.FLOAT, [5])], outputs, {}, path)
+
+
 def absurd_size(path):
     """Shape inference is fine with it; no machine is."""
     node = helper.make_node("Relu", ["x"], ["y"], name="r")
