@@ -41,6 +41,13 @@ struct BatchedNode {
     int64_t value = op.intAttr("axis", byDefault);
     return value < 0 ? value + rank(0u) : value;
   }
+  /// The operand's first size meets the batch, and there are several of it that are not the samples'.
+  bool isFixedBatch(unsigned operand, int64_t resultRank) const {
+    onnx::NodeOp op = node;
+    Value value = op.input(operand);
+    auto type = value ? dyn_cast<RankedTensorType>(value.getType()) : RankedTensorType();
+    return type && !batched[operand] && type.getRank() == resultRank && type.getRank() > 0 && type.getDimSize(0) != 1;
+  }
   /// Only operands of `allowed` are batched.
   bool only(std::initializer_list<unsigned> allowed) const {
     for (auto [i, is] : llvm::enumerate(batched))
@@ -68,7 +75,7 @@ std::string elementwise(const BatchedNode &n, std::initializer_list<unsigned> da
   onnx::NodeOp node = n.node;
   int64_t rank = BatchedNode::rank(node.getResult(0));
   for (auto [i, is] : llvm::enumerate(n.batched))
-    if (is && n.rank(static_cast<unsigned>(i)) != rank)
+    if (n.isFixedBatch(static_cast<unsigned>(i), rank) || (is && n.rank(static_cast<unsigned>(i)) != rank))
       return kAlongBatch;
   return check(data.size() == 0 || n.only(data), kPerSample);
 }
@@ -99,6 +106,8 @@ Rule product(unsigned a, unsigned b) {
       if (node.intAttr(flag, 0) != 0)
         return kAlongBatch;
     int64_t rank = BatchedNode::rank(node.getResult(0));
+    if (rank >= 3 && (n.isFixedBatch(a, rank) || n.isFixedBatch(b, rank)))
+      return kAlongBatch;
     if (n.batched[a] && (n.rank(a) < 2 || n.rank(a) != rank))
       return kAlongBatch;
     return check(!n.batched[b] || (n.rank(b) >= 3 && n.rank(b) == rank), kAlongBatch);
@@ -113,7 +122,7 @@ std::string gemm(const BatchedNode &n, unsigned c) {
   for (auto [i, is] : llvm::enumerate(n.batched))
     if (is && i != 0 && i != c)
       return kPerSample;
-  return check(n.batched.size() <= c || !n.batched[c] || n.rank(c) == 2, kAlongBatch);
+  return check(n.batched.size() <= c || (n.batched[c] ? n.rank(c) == 2 : !n.isFixedBatch(c, 2)), kAlongBatch);
 }
 
 /// All operands are batched, and the operator works along attribute `axis`.

@@ -237,6 +237,10 @@ RunResult Model::State::run(const std::vector<TensorView> &views, const RunOptio
   report.uncalibrated = tables().uncalibrated();
   report.samples = samples;
   report.passes = (samples + batch - 1) / batch;
+  // Of no samples at all, outputs that are the same for any number still want a run.
+  for (uint32_t i = 0; i < outputs.size(); ++i)
+    if (!isBatched(plan.batched_outputs(), i))
+      report.passes = std::max<uint64_t>(report.passes, 1);
   runner.describe(report);
 
   Device *device = nullptr;

@@ -297,7 +297,7 @@ Num tanh(Num x) {
     return libm("tanh", {x});
   Num t = abs(x), s = x * x;
   Num near = horner(s, {-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1});
-  near = fma(near * s, x, x);
+  near = copysign(fma(near * s, x, x), x); // the sum of +0 and -0 is +0
   Num far = copysign(1.0 - 2.0 / (exp(t + t) + 1.0), x);
   return select(t > x(0.625), far, near);
 }

@@ -14,8 +14,23 @@ using namespace tilewright::normalize;
 static void likeBefore11(NodeEditor &edit, Value scales) {
   StringRef mode = edit.node.stringAttr("mode", "nearest");
   auto factors = onnx::floats(onnx::constantValue(scales), 64);
-  bool smaller = factors && llvm::any_of(*factors, [](double factor) { return factor < 1; });
+  auto any = [&](bool (*holds)(double)) { return factors && llvm::any_of(*factors, holds); };
+  bool smaller = any([](double factor) { return factor < 1; }), larger = any([](double factor) { return factor > 1; });
   bool roundsUp = edit.node.is("Resize") && smaller;
+  if (roundsUp && larger && mode == "nearest") {
+    // Each axis rounds its own way: first those that grow, by themselves.
+    SmallVector<float> growing, shrinking;
+    for (double factor : *factors) {
+      growing.push_back(static_cast<float>(std::max(factor, 1.0)));
+      shrinking.push_back(static_cast<float>(std::min(factor, 1.0)));
+    }
+    StringAttr floor = edit.builder.getStringAttr("floor"), asymmetric = edit.builder.getStringAttr("asymmetric");
+    Value grown = edit.create("Resize", {edit.node.input(0), edit.none(), edit.constantFloats(growing)}, nullptr,
+                              {edit.attr("mode", edit.builder.getStringAttr(mode)), edit.attr("nearest_mode", floor),
+                               edit.attr("coordinate_transformation_mode", asymmetric)});
+    edit.setInput(0, grown);
+    scales = edit.constantFloats(shrinking);
+  }
   edit.setAttr("mode", edit.builder.getStringAttr(mode == "bilinear" || mode == "trilinear" ? "linear" : mode));
   edit.setAttr("coordinate_transformation_mode", edit.builder.getStringAttr("asymmetric"));
   edit.setAttr("nearest_mode", edit.builder.getStringAttr(roundsUp ? "ceil" : "floor"));

@@ -42,12 +42,16 @@ MIXED = {
     "samples shifted": "y = Pad(x, pads0)",
     "running sum of the batch": "o = Squeeze(zero) y = CumSum(x, o)",
     "mean of the batch": "m = ReduceMean<keepdims=1>(x, zero) y = Sub(x, m)",
+    "a slope per compiled sample": "y = PRelu(x, c2x1)",
+    "a row per compiled sample": "y = Gemm(x, c3x3, c2x1)",
+    "flat indices": "u = Unsqueeze(x, one) m, i = MaxPool<kernel_shape=[3]>(u) y = Cast<to=1>(i)",
+    "states between samples": "u = Unsqueeze(x, one) y = RNN<hidden_size=1>(u, c1x1x3, c1x1x1)",
     "its shape is an output": "s = Shape(x) y = Cast<to=1>(s)",
 }
 CONSTANTS = """
     float[3] c3 = {1, 2, 3}, float[1, 3] c1x3 = {1, 2, 3}, float[3, 3] c3x3 = {1, 2, 3, 4, 5, 6, 7, 8, 9},
     int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2}, int64[1] minus1 = {-1}, int64 s0 = {0}, int64 s1 = {1},
-    int64[1] least = {-9223372036854775807}, int64 l0 = {0}, int64 l3 = {3}, int64[4] pads1 = {0, 1, 0, 2},
+    float[2, 1] c2x1 = {1, 2}, float[1, 1, 3] c1x1x3 = {1, 2, 3}, float[1, 1, 1] c1x1x1 = {0.5}, int64[1] least = {-9223372036854775807}, int64 l0 = {0}, int64 l3 = {3}, int64[4] pads1 = {0, 1, 0, 2},
     int64[4] pads0 = {1, 0, -1, 0}"""
 
 
@@ -91,6 +95,14 @@ def test_samples_that_are_mixed(body):
     np.testing.assert_allclose(model.run({"x": x})["y"], reference(proto, {"x": x}), rtol=1e-5, atol=1e-6)
     with pytest.raises(tilewright.Error, match=r"no other number of samples: .+"):
         model.run({"x": samples(4)})
+
+
+def test_no_samples_and_an_output_that_needs_none():
+    proto = build("y = Relu(x) z = Mul(c3, c3)")
+    proto.graph.output.append(helper.make_tensor_value_info("z", 1, [3]))
+    outputs = tilewright.compile(proto, target="cpu", batch=2).run({"x": samples(0)})
+    assert outputs["y"].shape == (0, 3)
+    assert outputs["z"].tolist() == [1, 4, 9]
 
 
 def test_two_batches():

@@ -68,6 +68,46 @@ def test_pow_of_integers_is_exact_and_wraps(element):
 
 
 @pytest.mark.parametrize(
+    "x, lambd, bias, want",
+    [
+        (np.arange(5, dtype=np.int8), 1.5, 0.6, [0, 0, 1, 2, 3]),
+        (np.arange(-4, 1, dtype=np.int8), 1.5, 0.6, [-3, -2, -1, 0, 0]),
+        (np.arange(5, dtype=np.uint8), 1.0, 0.0, [0, 0, 2, 3, 4]),
+    ],
+)
+def test_shrink_of_integers(x, lambd, bias, want):
+    assert run("Shrink", {"x": x}, x.dtype, lambd=lambd, bias=bias).tolist() == want
+
+
+@pytest.mark.parametrize("element", ["int32", "int64", "uint32", "uint64"])
+@pytest.mark.parametrize("alpha, beta, want", [(0.5, 1.0, [[1, 4], [2, 5]]), (1.0, 0.5, [[1, 3], [3, 6]])])
+def test_gemm_of_integers_with_fractions(alpha, beta, want, element):
+    feeds = {"a": np.array([[1, 2], [3, 5]], element), "b": np.eye(2, dtype=element), "c": np.array([1, 3], element)}
+    assert run("Gemm", feeds, element, alpha=alpha, beta=beta).tolist() == want
+
+
+def test_zeros_keep_their_sign():
+    x = np.array([0.0, -0.0], np.float32)
+    for op in ("Tanh", "Erf", "Sin", "Identity", "Asinh", "Atan", "Sqrt", "LeakyRelu", "Floor"):
+        assert np.signbit(run(op, {"x": x}, "float32")).tolist() == [False, True], op
+
+
+def test_first_resize_rounds_each_axis_its_own_way():
+    x = np.arange(20, dtype=np.float32).reshape(1, 1, 4, 5)
+    feeds = {"x": x, "scales": np.array([1, 1, 0.6, 1.7], np.float32)}
+    graph = helper.make_graph(
+        [helper.make_node("Resize", ["x", "scales"], ["y"], mode="nearest")],
+        "net",
+        [helper.make_tensor_value_info("x", 1, x.shape)],
+        [helper.make_tensor_value_info("y", 1, None)],
+        [numpy_helper.from_array(feeds["scales"], "scales")],
+    )
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 10)], ir_version=8)
+    want = onnxruntime.InferenceSession(proto.SerializeToString()).run(None, {"x": x})[0]
+    assert np.array_equal(tilewright.compile(proto, target="cpu").run({"x": x})["y"], want)
+
+
+@pytest.mark.parametrize(
     "op, activations, alpha, beta",
     [
         ("GRU", ["Sigmoid", "LeakyRelu"], [0.05], None),

@@ -4,6 +4,8 @@
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace tilewright::onnx;
 
@@ -112,7 +114,16 @@ static void lowerGemm(KernelBuilder &k, ArrayRef<NodeOp> nodes) {
   Value c = root.input(2);
   if (c)
     k.input(c);
-  emitMatrixProduct(k, nodes, p, [=](Num sums, LoadOperand load) {
+  // Of integers, a factor that is none of them: in float64, truncated at the end.
+  bool isFraction = alpha != std::trunc(alpha) || beta != std::trunc(beta);
+  emitMatrixProduct(k, nodes, p, [=, &k](Num sums, LoadOperand load) {
+    if (isFraction && !sums.isFloat()) {
+      Type f64 = k.b.getF64Type();
+      Num y = convert(sums, f64) * alpha;
+      if (c)
+        y = y + convert(load(c, shapeOf(c)), f64) * beta;
+      return convert(y, sums.element(), sums.isUnsigned);
+    }
     Num y = alpha == 1.0 ? sums : sums * alpha;
     if (!c || beta == 0.0)
       return y;

@@ -105,6 +105,16 @@ static Num sign(const Elementwise &x) {
   return select(v > zero, one, below);
 }
 
+/// Integers with float parameters: in float64, truncated.
+static Num shrink(const Elementwise &x) {
+  Num v = x[0];
+  if (!v.isFloat())
+    v = convert(v, x.k.b.getF64Type());
+  double lambda = x.f("lambd", 0.5), bias = x.f("bias", 0.0);
+  Num y = select(v < v(-lambda), v + bias, select(v > v(lambda), v - bias, v(0.0)));
+  return x[0].isFloat() ? y : convert(y, x[0].element(), x[0].isUnsigned);
+}
+
 static Num isInf(const Elementwise &x) {
   Num v = x[0];
   Num positive = v == v(INFINITY), negative = v == v(-INFINITY);
@@ -198,9 +208,6 @@ void addElementwise(Table &table) {
   FORMULA("Softplus", 1, softplus(x[0]));
   FORMULA("Softsign", 1, x[0] / (abs(x[0]) + 1.0));
   FORMULA("Mish", 18, x[0] * tanh(softplus(x[0])));
-  FORMULA("Shrink", 9,
-          select(x[0] < x[0](-x.f("lambd", 0.5)), x[0] + x.f("bias", 0.0),
-                 select(x[0] > x[0](x.f("lambd", 0.5)), x[0] - x.f("bias", 0.0), x[0](0.0))));
 #undef FORMULA
 #define LIBM(onnxName, since, function)                                                                                \
   add(onnxName, since, [](const Elementwise &x) -> Num { return libm(function, {x[0]}); });                            \
@@ -225,6 +232,7 @@ void addElementwise(Table &table) {
   table.back().operandsRead = 1;
   add("Mod", 10, mod);
   add("Pow", 7, pow);
+  add("Shrink", 9, shrink);
   add("Sign", 9, sign);
   add("IsInf", 10, isInf);
   add("BitShift", 11, bitShift);
