@@ -17,12 +17,12 @@
 namespace tilewright {
 
 struct CompileOptions {
-  std::string target = "systolic";          ///< systolic | cpu | cuda
-  std::string config = "4x16x4";            ///< name in configs/ or a file
-  std::string quantize = "none";            ///< none | int8
-  std::string calibration;                  ///< folder of .npz, an .npz, or random:SEED
-  std::string calibrationRange = "min-max"; ///< min-max | percentile:99.99
-  std::string activations = "int8";         ///< int8 | uint8
+  std::string target = "systolic";      ///< systolic | cpu | cuda
+  std::string config = "4x16x4";        ///< name in configs/ or a file
+  std::string quantize = "none";        ///< none | int8
+  std::string calibration;              ///< folder of .npz, an .npz, or random:SEED
+  std::string calibrationRange = "mse"; ///< mse | min-max | percentile:99.99
+  std::string activations = "int8";     ///< int8 | uint8
   std::optional<int64_t> batch;
   std::vector<std::string> inputShapes; ///< NAME:1x3x224x224; several for one input: several specialisations
   std::string emit = "package";         ///< package | onnx | tile | target | llvm | asm | quantized

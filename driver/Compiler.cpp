@@ -106,6 +106,7 @@ private:
   /// Bytes that the writer was given.
   std::deque<onnx::ConstantBytes> constants;
   std::vector<Specialisation> specialisations;
+  QuantizationResult quantization;
   /// What a specialisation does: stretches of host groups, each but the last followed by an execution of a program.
   struct Work {
     std::vector<std::vector<cpu::HostGroup>> host;
@@ -148,7 +149,7 @@ void Compilation::import() {
 
 void Compilation::quantize() {
   stage("calibrate and quantize");
-  QuantizationResult quantization = quantizeModel(context, model, options, specialisations, diagnostics);
+  quantization = quantizeModel(context, model, options, specialisations, diagnostics);
   writer.tables.uncalibrated = quantization.uncalibrated;
   if (options.explain)
     result.explanation += explainAccuracy(quantization);
@@ -340,6 +341,8 @@ void Compilation::declareModel() {
   Signature signature = declaredSignature(context, model, specialisations[0].main);
   tables.inputs = std::move(signature.inputs);
   tables.outputs = std::move(signature.outputs);
+  if (!quantization.uncalibrated)
+    recordAccuracy(quantization.accuracy, tables);
   if (options.batch && !options.allTensors)
     for (auto &plan : tables.plans) {
       plan->batch_obstacle = signature.batch.obstacle;

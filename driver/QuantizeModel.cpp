@@ -11,15 +11,16 @@
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
-#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <cmath>
 
 using namespace mlir;
 using namespace tilewright;
 
-/// Each takes a float and an integer run; more samples change decibels little.
+/// More samples change decibels little.
 static constexpr size_t kAccuracySamples = 4;
+static constexpr size_t kWorstShown = 5;
 
 static bool isQuantized(func::FuncOp main) {
   return main
@@ -61,7 +62,8 @@ QuantizationResult tilewright::quantizeModel(MLIRContext &context, std::shared_p
   PassManager fold(&context);
   foldAffine(fold);
   diagnostics.raiseIf(failed(fold.run(*calibrated.module)), "preparing for calibration");
-  auto table = std::make_shared<const RangeTable>(calibrate(calibrated.main, data, method));
+  Calibration calibration(calibrated.main, data);
+  auto table = std::make_shared<const RangeTable>(calibration.ranges(method));
   diagnostics.raiseIfAny();
 
   const bool isUnsigned = options.activations == "uint8";
@@ -71,15 +73,17 @@ QuantizationResult tilewright::quantizeModel(MLIRContext &context, std::shared_p
     insertQdq(passes, table, isUnsigned);
     diagnostics.raiseIf(failed(passes.run(*specialisation.module)), "quantizing");
   }
-  if (options.explain) {
-    OwningOpRef<ModuleOp> quantized = calibrated.module->clone();
-    PassManager passes(&context);
-    insertQdq(passes, table, isUnsigned);
-    diagnostics.raiseIf(failed(passes.run(*quantized)), "quantizing");
-    result.accuracy =
-        compareQuantized(calibrated.main, quantized->lookupSymbol<func::FuncOp>("main"), data, kAccuracySamples);
-  }
+  if (!data.isRandom() || options.explain)
+    result.accuracy = calibration.accuracy(*table, !isUnsigned, kAccuracySamples);
+  for (unsigned index = 0; index < calibrated.main.getNumResults(); ++index)
+    result.outputNames.push_back(resultName(calibrated.main, index));
   return result;
+}
+
+static std::string decibels(double value) { return std::isinf(value) ? "exact" : llvm::formatv("{0:F1}", value).str(); }
+
+static std::string describe(const TensorAccuracy &tensor) {
+  return tensor.tensor + (tensor.layer.empty() ? "  (from the host)" : "  (" + tensor.layer + ")");
 }
 
 std::string tilewright::explainAccuracy(const QuantizationResult &result) {
@@ -91,13 +95,50 @@ std::string tilewright::explainAccuracy(const QuantizationResult &result) {
   }
   if (result.uncalibrated)
     stream << "quantization: uncalibrated (ranges from random data)\n";
-  if (result.accuracy.empty())
+  if (result.accuracy.tensors.empty())
     return text;
-  stream << "signal to quantization noise of each 8-bit tensor against float, on calibration samples:\n";
-  for (const LayerAccuracy &layer : result.accuracy)
-    if (std::isinf(layer.signalToNoiseDb))
-      stream << "     exact  " << layer.tensor << "\n";
-    else
-      stream << llvm::format("  %5.1f dB  ", layer.signalToNoiseDb) << layer.tensor << "\n";
+  stream << "signal to quantization noise against float on calibration samples, in dB:\n";
+  for (auto [index, output] : llvm::enumerate(result.accuracy.outputsDb))
+    if (output)
+      stream << "  output " << result.outputNames[index] << " " << decibels(*output) << "\n";
+  stream << "8-bit tensors as the network runs, and with nothing but the tensor's own layer quantized:\n"
+         << "  network  alone\n";
+  for (const TensorAccuracy &tensor : result.accuracy.tensors)
+    stream << llvm::formatv("  {0,7}  {1,5}  ", decibels(tensor.signalToNoiseDb),
+                            tensor.aloneDb ? decibels(*tensor.aloneDb) : "-")
+           << describe(tensor) << "\n";
+  std::vector<const TensorAccuracy *> worst;
+  for (const TensorAccuracy &tensor : result.accuracy.tensors)
+    if (tensor.aloneDb && !std::isinf(*tensor.aloneDb))
+      worst.push_back(&tensor);
+  llvm::stable_sort(worst, [](auto *a, auto *b) { return *a->aloneDb < *b->aloneDb; });
+  worst.resize(std::min(worst.size(), kWorstShown));
+  stream << "least accurate alone:\n";
+  for (const TensorAccuracy *tensor : worst)
+    stream << llvm::formatv("  {0,7}  ", decibels(*tensor->aloneDb)) << describe(*tensor) << "\n";
   return text;
+}
+
+void tilewright::recordAccuracy(const NetworkAccuracy &accuracy, package::PackageT &tables) {
+  // A float in the package; 200 dB is more than float32 can tell.
+  auto figure = [](double decibels) { return static_cast<float>(std::min(decibels, 200.0)); };
+  for (auto [output, decibels] : llvm::zip(tables.outputs, accuracy.outputsDb))
+    if (decibels)
+      output->sqnr_db = figure(*decibels);
+  llvm::StringMap<const TensorAccuracy *> byLayer;
+  for (const TensorAccuracy &tensor : accuracy.tensors)
+    if (auto [slot, isNew] = byLayer.try_emplace(tensor.layer, &tensor); !isNew)
+      slot->second = nullptr; // nodes of one name in the model: which is which cannot be told
+  for (auto &plan : tables.plans)
+    for (auto &layer : plan->layers)
+      // The last node that makes an 8-bit tensor makes the layer's result.
+      for (const std::string &node : llvm::reverse(layer->nodes)) {
+        const TensorAccuracy *tensor = byLayer.lookup(node);
+        if (!tensor || layer->unit == "host")
+          continue;
+        layer->sqnr_db = figure(tensor->signalToNoiseDb);
+        if (tensor->aloneDb)
+          layer->sqnr_alone_db = figure(*tensor->aloneDb);
+        break;
+      }
 }

@@ -13,8 +13,9 @@ struct QuantizationResult {
   bool uncalibrated = false;
   /// The model came quantized and was taken as it is.
   bool wasQuantized = false;
-  /// Of each 8-bit tensor against float, on calibration samples; only if asked for.
-  std::vector<LayerAccuracy> accuracy;
+  /// Against float, on calibration samples. Of made-up data only with --explain: it says little.
+  NetworkAccuracy accuracy;
+  std::vector<std::string> outputNames;
 };
 
 /// Calibrates `model` once, as `options` say, and quantizes every specialisation with the same parameters. Throws
@@ -25,6 +26,8 @@ QuantizationResult quantizeModel(mlir::MLIRContext &context, std::shared_ptr<con
 
 /// Lines for --explain.
 std::string explainAccuracy(const QuantizationResult &result);
+/// Writes the figures to the outputs and layers of a package whose plans are complete.
+void recordAccuracy(const NetworkAccuracy &accuracy, package::PackageT &tables);
 
 } // namespace tilewright
 

@@ -11,12 +11,10 @@
 #include "common/Error.h"
 #include "dialects/onnx/ConstantData.h"
 #include "dialects/onnx/NodeBuilder.h"
-#include "passes/quantization/Layers.h"
+#include "passes/quantization/LayerParameters.h"
 #include "passes/quantization/Operators.h"
-#include "passes/quantization/Parameters.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace tilewright {
@@ -50,8 +48,10 @@ struct InsertQdqPass final : tilewright::impl::InsertQdqPassBase<InsertQdqPass> 
     }
     keys = calibrationKeys(function);
     std::vector<QuantizedLayer> layers = findLayers(function);
-    if (failed(chooseParameters(layers)))
+    FailureOr<ParameterTable> chosen = chooseParameters(layers, keys, *table, !isUnsigned);
+    if (failed(chosen))
       return signalPassFailure();
+    parameters = std::move(*chosen);
     for (QuantizedLayer &layer : layers)
       if (layer.kind == QuantizedLayer::Contraction)
         quantizeConstants(layer);
@@ -59,60 +59,23 @@ struct InsertQdqPass final : tilewright::impl::InsertQdqPassBase<InsertQdqPass> 
   }
 
 private:
-  /// One range for all tensors that must share their scale, then one set of parameters per tensor.
-  LogicalResult chooseParameters(ArrayRef<QuantizedLayer> layers) {
-    llvm::EquivalenceClasses<Value> shared;
-    llvm::MapVector<Value, CalibratedRange> merged;
-    SmallVector<Value> tensors;
-    for (const QuantizedLayer &layer : layers) {
-      SmallVector<Value> values = llvm::map_to_vector(layer.inputs, [](OpOperand *use) { return use->get(); });
-      llvm::append_range(values, layer.outputs);
-      for (Value value : values) {
-        if (shared.findLeader(value) == shared.member_end())
-          tensors.push_back(value);
-        shared.insert(value);
-        if (layer.kind == QuantizedLayer::SharedScale)
-          shared.unionSets(values.front(), value);
-      }
-    }
-    for (Value tensor : tensors) {
-      auto found = table->find(keys.lookup(tensor));
-      if (found == table->end())
-        return emitError(tensor.getLoc()) << "no calibration range for tensor '" << keys.lookup(tensor) << "'";
-      auto [slot, isNew] = merged.try_emplace(shared.getLeaderValue(tensor), found->second);
-      slot->second.include(found->second);
-    }
-    for (Value tensor : tensors)
-      parameters[tensor] = activationParameters(merged.lookup(shared.getLeaderValue(tensor)), !isUnsigned);
-    return success();
-  }
-
   void quantizeConstants(QuantizedLayer &layer) {
     OpBuilder builder(layer.root);
-    onnx::ConstantBytes weights(onnx::constantValue(layer.weights->get()));
     auto type = cast<RankedTensorType>(layer.weights->get().getType());
-    size_t channels = type.getDimSize(layer.channelAxis), inner = 1;
-    for (int64_t size : type.getShape().drop_front(layer.channelAxis + 1))
-      inner *= size;
-    std::vector<float> bias = floatsOf(layer.bias, channels);
     float inputScale = parameters.lookup(layer.inputs.front()->get()).scale;
-    QuantizedWeights quantized = quantizeWeights(floats(weights), channels, inner, bias, inputScale);
+    LayerConstants constants = tilewright::quantizeConstants(layer, inputScale);
 
     Location loc = NameLoc::get(builder.getStringAttr(layer.root.nodeName() + "/weights"));
     auto byteType = RankedTensorType::get(type.getShape(), builder.getI8Type());
-    auto byte = onnx::createConstant<int8_t>(builder, loc, byteType, quantized.values);
-    layer.weights->set(dequantize<int8_t>(builder, loc, byte, quantized.scales, layer.channelAxis));
-    if (bias.empty())
+    auto byte = onnx::createConstant<int8_t>(builder, loc, byteType, constants.weights.values);
+    layer.weights->set(dequantize<int8_t>(builder, loc, byte, constants.weights.scales, layer.channelAxis));
+    if (constants.bias.empty())
       return;
     loc = NameLoc::get(builder.getStringAttr(layer.root.nodeName() + "/bias"));
-    std::vector<float> scales;
-    for (float scale : quantized.scales)
-      scales.push_back(inputScale * scale);
-    auto wordType = RankedTensorType::get({static_cast<int64_t>(channels)}, builder.getI32Type());
-    auto word =
-        onnx::createConstant<int32_t>(builder, loc, wordType, quantizeBiases(bias, inputScale, quantized.scales));
+    auto wordType = RankedTensorType::get({static_cast<int64_t>(constants.bias.size())}, builder.getI32Type());
+    auto word = onnx::createConstant<int32_t>(builder, loc, wordType, constants.bias);
     OpBuilder atBias(layer.bias->getOwner());
-    layer.bias->set(dequantize<int32_t>(atBias, loc, word, scales, 0));
+    layer.bias->set(dequantize<int32_t>(atBias, loc, word, constants.biasScales, 0));
   }
 
   /// Without a zero point operand: the type's zero.
@@ -129,23 +92,6 @@ private:
                                  {value, scale, zero}, type.clone(builder.getF32Type()),
                                  builder.getNamedAttr("axis", builder.getI64IntegerAttr(axis)));
     return node.getOutputs()[0];
-  }
-
-  /// ONNX broadcasts a bias of one element; the quantized one always has one per channel.
-  static std::vector<float> floatsOf(OpOperand *use, size_t channels) {
-    if (!use)
-      return {};
-    onnx::ConstantBytes bytes(onnx::constantValue(use->get()));
-    std::vector<float> values = floats(bytes);
-    if (values.size() == 1)
-      values.resize(channels, values.front());
-    return values;
-  }
-
-  static std::vector<float> floats(const onnx::ConstantBytes &bytes) {
-    std::vector<float> values(bytes.bytes().size() / sizeof(float));
-    std::memcpy(values.data(), bytes.bytes().data(), values.size() * sizeof(float));
-    return values;
   }
 
   /// A tensor that a layer makes exists in 8 bits only; one that float nodes make is rounded for the layers alone.
@@ -195,7 +141,7 @@ private:
 
   std::shared_ptr<const RangeTable> table;
   llvm::DenseMap<Value, std::string> keys;
-  llvm::DenseMap<Value, ActivationParameters> parameters;
+  ParameterTable parameters;
 };
 
 } // namespace

@@ -157,7 +157,7 @@ py::list describe(const std::vector<runtime::TensorInfo> &infos) {
       else
         shape.append(i < info.symbols.size() && !info.symbols[i].empty() ? info.symbols[i] : "?");
     }
-    list.append(py::make_tuple(info.name, py::tuple(shape), numpyName(info.type)));
+    list.append(py::make_tuple(info.name, py::tuple(shape), numpyName(info.type), info.sqnrDb));
   }
   return list;
 }

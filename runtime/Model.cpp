@@ -30,7 +30,9 @@ constexpr const char *kExecutorNames[] = {"rtl", "model", "golden"};
 std::vector<TensorInfo> describe(const flatbuffers::Vector<flatbuffers::Offset<package::Tensor>> &tensors) {
   std::vector<TensorInfo> result;
   for (const package::Tensor *tensor : tensors) {
-    TensorInfo info{tensor->name()->str(), tensor->type(), {tensor->sizes()->begin(), tensor->sizes()->end()}, {}};
+    TensorInfo info{tensor->name()->str(), tensor->type(), {tensor->sizes()->begin(), tensor->sizes()->end()}, {}, {}};
+    if (tensor->sqnr_db())
+      info.sqnrDb = *tensor->sqnr_db();
     if (tensor->symbols())
       for (const flatbuffers::String *symbol : *tensor->symbols())
         info.symbols.push_back(symbol->str());
@@ -242,6 +244,9 @@ RunResult Model::State::run(const std::vector<TensorView> &views, const RunOptio
     if (!isBatched(plan.batched_outputs(), i))
       report.passes = std::max<uint64_t>(report.passes, 1);
   runner.describe(report);
+  for (const TensorInfo &output : outputs)
+    if (output.sqnrDb)
+      report.outputSqnrDb.emplace_back(output.name, *output.sqnrDb);
 
   Device *device = nullptr;
   if (tables().array_config()) {

@@ -38,6 +38,10 @@ void PlanRunner::describe(Report &report) const {
     row.shape = text(layer->shape());
     row.tile = text(layer->tile());
     row.reason = text(layer->reason());
+    if (layer->sqnr_db())
+      row.sqnrDb = *layer->sqnr_db();
+    if (layer->sqnr_alone_db())
+      row.sqnrAloneDb = *layer->sqnr_alone_db();
     if (layer->nodes())
       for (const flatbuffers::String *node : *layer->nodes())
         row.nodes.push_back(node->str());

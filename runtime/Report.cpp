@@ -122,6 +122,8 @@ std::string boundBy(const Figures &figures, const ArrayCycles &cycles, uint64_t 
 
 static Json rounded(double value, double unit) { return std::round(value / unit) * unit; }
 
+static Json decibels(std::optional<double> value) { return value ? Json(std::round(*value * 100) / 100) : Json(); }
+
 static void addFigures(Json &row, const std::optional<Figures> &figures, const std::optional<ArrayCycles> &cycles) {
   if (!figures) {
     for (const char *key : {"cycles", "utilization", "roofline_limit", "of_roofline"})
@@ -162,6 +164,8 @@ static Json toRow(const Report &report, const LayerReport &layer) {
                   {"activations_in", layer.bytesIn},
                   {"activations_out", layer.bytesOut},
                   {"residual", layer.bytesResidual}};
+  row["sqnr_db"] = decibels(layer.sqnrDb);
+  row["sqnr_alone_db"] = decibels(layer.sqnrAloneDb);
   if (!layer.reason.empty())
     row["remark"] = layer.reason;
   return row;
@@ -182,7 +186,8 @@ static Json toJsonValue(const Report &report) {
                                                              : "none"},
                      {"host_us", "measured"},
                      {"roofline_limit", "from the configuration's nominal DRAM rate"},
-                     {"predicted_cycles", "modelled by the compiler"}};
+                     {"predicted_cycles", "modelled by the compiler"},
+                     {"sqnr_db", "against float on calibration samples, by the compiler"}};
   if (report.macsPerCycle)
     json["array"] = {{"config", report.arrayName},
                      {"macs_per_cycle", report.macsPerCycle},
@@ -206,6 +211,9 @@ static Json toJsonValue(const Report &report) {
     total["simulation_s"] = rounded(report.deviceSeconds, 1e-6);
   }
   total["wall_s"] = rounded(report.wallSeconds, 1e-6);
+  Json &outputs = total["output_sqnr_db"] = Json::object();
+  for (const auto &[name, value] : report.outputSqnrDb)
+    outputs[name] = decibels(value);
   json["total"] = std::move(total);
   Json &layers = json["layers"] = Json::array();
   for (const LayerReport &layer : report.layers)

@@ -84,10 +84,24 @@ private:
   std::vector<std::vector<std::string>> rows;
 };
 
+/// "38.1 (42.0)": as the network runs, and with this layer alone quantized.
+std::string accuracyText(const LayerReport &layer) {
+  if (!layer.sqnrDb)
+    return "-";
+  return format("%.1f", *layer.sqnrDb) + (layer.sqnrAloneDb ? format(" (%.1f)", *layer.sqnrAloneDb) : "       ");
+}
+
 std::string arrayTable(const Report &report) {
-  TextTable table({"layer", "kind", "shape", "tile", "MMAC", "cycles", "util %", "of roof %", "bound by",
-                   "lost to (% of its cycles)"},
-                  {true, true, true, true, false, false, false, false, true, true});
+  bool measured = std::any_of(report.layers.begin(), report.layers.end(), [](const auto &l) { return l.sqnrDb; });
+  std::vector<std::string> header = {"layer", "kind", "shape", "tile", "MMAC", "cycles", "util %", "of roof %"};
+  std::vector<bool> left = {true, true, true, true, false, false, false, false};
+  if (measured) {
+    header.emplace_back("SQNR (alone) dB");
+    left.push_back(false);
+  }
+  header.insert(header.end(), {"bound by", "lost to (% of its cycles)"});
+  left.insert(left.end(), {true, true});
+  TextTable table(header, left);
   for (const LayerReport &layer : report.layers) {
     if (layer.onHost())
       continue;
@@ -95,10 +109,16 @@ std::string arrayTable(const Report &report) {
                                     layer.macs ? format("%.2f", double(layer.macs) * 1e-6) : "-"};
     std::optional<Figures> figures = figuresOf(report, layer);
     if (!figures)
-      row.insert(row.end(), {"-", "-", "-", layer.macs ? "-" : "overlapped", ""});
+      row.insert(row.end(), {"-", "-", "-"});
     else
-      row.insert(row.end(), {grouped(layer.array->cycles), percent(figures->utilization), percent(figures->ofRoofline),
-                             figures->boundBy, lossText(*figures, *layer.array, 3)});
+      row.insert(row.end(),
+                 {grouped(layer.array->cycles), percent(figures->utilization), percent(figures->ofRoofline)});
+    if (measured)
+      row.push_back(accuracyText(layer));
+    if (!figures)
+      row.insert(row.end(), {layer.macs ? "-" : "overlapped", ""});
+    else
+      row.insert(row.end(), {figures->boundBy, lossText(*figures, *layer.array, 3)});
     table.add(std::move(row));
   }
   return table.print();
@@ -165,6 +185,12 @@ std::string Report::toTable() const {
   text += "\n";
   if (macsPerCycle)
     text += arraySummary(*this);
+  if (!outputSqnrDb.empty()) {
+    text += "signal to quantization noise of the outputs on calibration samples:";
+    for (const auto &[name, value] : outputSqnrDb)
+      text += (&name == &outputSqnrDb.front().first ? " " : ", ") + shortened(name, 32) + format(" %.1f dB", value);
+    text += "\n";
+  }
   text += format("host: %.0f us measured; wall time %.3f s\n", hostMicroseconds(), wallSeconds);
   return text;
 }

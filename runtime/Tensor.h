@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,8 @@ struct TensorInfo {
   ElementType type = ElementType::F32;
   Shape sizes;
   std::vector<std::string> symbols;
+  /// Of an output: signal to quantization noise against float, when the compiler quantized the network.
+  std::optional<double> sqnrDb;
 };
 
 } // namespace tilewright::runtime

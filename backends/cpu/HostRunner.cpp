@@ -76,7 +76,7 @@ HostRunner::~HostRunner() {
     close(file);
 }
 
-void HostRunner::run(ArrayRef<ArrayRef<char>> arguments) {
+void HostRunner::setArguments(ArrayRef<ArrayRef<char>> arguments) {
   if (arguments.size() != function.getNumArguments())
     throw Error("expected " + std::to_string(function.getNumArguments()) + " inputs, got " +
                 std::to_string(arguments.size()));
@@ -89,17 +89,30 @@ void HostRunner::run(ArrayRef<ArrayRef<char>> arguments) {
       buffer = AlignedBytes::allocate(bytes.size());
     std::memcpy(buffer.data.get(), bytes.data(), bytes.size());
   }
+}
+
+void HostRunner::runKernel(size_t index, const Overlay &overlay) {
+  const HostKernel &kernel = hostCode.kernels[index];
+  auto place = [&](Value value) -> void * {
+    auto other = overlay.find(value);
+    return (other != overlay.end() ? other->second : buffers.find(value)->second).data.get();
+  };
+  std::vector<void *> pointers;
+  for (Value input : kernel.inputs)
+    pointers.push_back(place(input));
+  for (Value output : kernel.outputs)
+    pointers.push_back(place(output));
+  pointers.push_back(scratch.data.get());
   TwHostContext context{parallelFor, nullptr};
+  entries[index](pointers.data(), &context);
+}
+
+void HostRunner::run(ArrayRef<ArrayRef<char>> arguments) {
+  setArguments(arguments);
   kernelSeconds.clear();
-  for (auto [kernel, entry] : llvm::zip_equal(hostCode.kernels, entries)) {
-    std::vector<void *> pointers;
-    for (Value input : kernel.inputs)
-      pointers.push_back(buffers.find(input)->second.data.get());
-    for (Value output : kernel.outputs)
-      pointers.push_back(buffers.find(output)->second.data.get());
-    pointers.push_back(scratch.data.get());
+  for (size_t index = 0; index < entries.size(); ++index) {
     auto start = std::chrono::steady_clock::now();
-    entry(pointers.data(), &context);
+    runKernel(index);
     kernelSeconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
 }

@@ -34,6 +34,13 @@ public:
 
   /// Runs once. `arguments`: dense bytes of each function argument (bool one byte per element), borrowed for the call.
   void run(llvm::ArrayRef<llvm::ArrayRef<char>> arguments);
+
+  /// Other memory for some tensors: what a kernel reads or writes instead of this runner's.
+  using Overlay = llvm::DenseMap<mlir::Value, AlignedBytes>;
+  /// run() in steps: the arguments, then each of code().kernels in order.
+  void setArguments(llvm::ArrayRef<llvm::ArrayRef<char>> arguments);
+  void runKernel(size_t index, const Overlay &overlay = Overlay());
+
   /// The bytes of a function result or kept value, valid until the next run.
   llvm::ArrayRef<char> bytes(mlir::Value value) const;
   const HostCode &code() const { return hostCode; }

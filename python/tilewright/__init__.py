@@ -39,6 +39,9 @@ class TensorInfo:
     name: str
     shape: tuple[int | str, ...]
     dtype: np.dtype
+    #: Of an output, when the compiler quantized the network: signal to quantization noise against float on calibration
+    #: samples, in dB. 200 when they are equal.
+    sqnr_db: float | None = None
 
 
 class Model:
@@ -51,11 +54,11 @@ class Model:
 
     @property
     def inputs(self) -> list[TensorInfo]:
-        return [TensorInfo(name, shape, np.dtype(dtype)) for name, shape, dtype in self._core.inputs()]
+        return _infos(self._core.inputs())
 
     @property
     def outputs(self) -> list[TensorInfo]:
-        return [TensorInfo(name, shape, np.dtype(dtype)) for name, shape, dtype in self._core.outputs()]
+        return _infos(self._core.outputs())
 
     @property
     def specialisations(self) -> list[str]:
@@ -131,6 +134,7 @@ def compile(
     config: the array, a name in configs/ or a .toml file.
     quantize: "none" or "int8"; the latter needs `calibration`: arrays by input name (first axis: samples), an .npz file,
         a folder of them, or "random:SEED" for performance work.
+    calibration_range: "mse" (the least error; default), "min-max" or "percentile:P" (docs/quantization.md compares them).
     batch: samples per pass where the model leaves the first size open.
     input_shape: {name: sizes}, or a list of those for several specialisations.
 
@@ -169,6 +173,10 @@ def _native(value) -> np.ndarray:
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise TypeError("an array with masked elements: fill them first")
     return np.require(array, dtype=array.dtype.newbyteorder("="), requirements="C")
+
+
+def _infos(tensors) -> list[TensorInfo]:
+    return [TensorInfo(name, shape, np.dtype(dtype), sqnr_db) for name, shape, dtype, sqnr_db in tensors]
 
 
 def _options(given: Mapping) -> dict:

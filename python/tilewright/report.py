@@ -20,6 +20,17 @@ class Report:
         """One entry for each layer on the array and each step on the host, in order."""
         return self._data["layers"]
 
+    @property
+    def output_sqnr_db(self) -> dict[str, float]:
+        """Signal to quantization noise of each output against float, in dB, on calibration samples; empty for networks
+        that the compiler did not quantize."""
+        return self.total["output_sqnr_db"]
+
+    def least_accurate(self, count: int = 5) -> list[dict]:
+        """The layers that lose most by themselves: lowest `sqnr_alone_db` first."""
+        known = [layer for layer in self.layers if layer.get("sqnr_alone_db") is not None]
+        return sorted(known, key=lambda layer: layer["sqnr_alone_db"])[:count]
+
     def to_json(self) -> str:
         return self._core.to_json()
 

@@ -66,6 +66,30 @@ def test_int8_on_the_array(x):
     assert "utilization" in str(report)
 
 
+def test_accuracy_is_in_package_and_report(x, tmp_path):
+    """x is rounded, then the layer's weights and result: figures as computed from what it answers."""
+    proto = conv_model(1)
+    tilewright.compile(proto, quantize="int8", calibration={"x": x}, output=tmp_path / "net.twp")
+    model = tilewright.load(tmp_path / "net.twp")
+    outputs, report = model.run_and_profile({"x": x}, executor="golden")
+    want = reference(proto, {"x": x})["y"]
+    decibels = 10 * np.log10((want**2).sum() / ((want - outputs["y"]) ** 2).sum())
+    assert model.outputs[0].sqnr_db == pytest.approx(decibels, abs=0.1)
+    assert model.inputs[0].sqnr_db is None
+    assert report.output_sqnr_db == {"y": pytest.approx(decibels, abs=0.1)}
+    (layer,) = report.least_accurate()
+    assert layer["name"] == "conv1" and layer["sqnr_db"] == pytest.approx(decibels, abs=0.1)
+    assert layer["sqnr_alone_db"] > layer["sqnr_db"]
+    assert "y " in str(report).split("noise of the outputs")[1].splitlines()[0]
+
+
+def test_made_up_data_say_nothing_about_accuracy(x):
+    model = tilewright.compile(conv_model(1), quantize="int8", calibration="random:1")
+    assert model.outputs[0].sqnr_db is None
+    report = model.profile({"x": x}, executor="golden")
+    assert report.output_sqnr_db == {} and report.least_accurate() == []
+
+
 def test_progress_comes_as_lines_of_text(x):
     lines = []
     model = tilewright.compile(conv_model(1), quantize="int8", calibration={"x": x}, progress=lines.append)

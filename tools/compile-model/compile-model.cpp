@@ -33,7 +33,8 @@ static void addOptions(CLI::App &app, CompileOptions &options) {
                  "data to learn activation ranges from: a folder of .npz files or one .npz; random:SEED for "
                  "performance work only");
   app.add_option("--calibration-range", options.calibrationRange,
-                 "min-max, or percentile:P to cut off outliers (99.99 keeps all but one value in 10,000)")
+                 "how wide ranges are: mse (least error), min-max, or percentile:P (99.99 cuts off one value in "
+                 "10,000 at either end)")
       ->capture_default_str();
   app.add_option("--activations", options.activations, "type of quantized activations: uint8 or int8")
       ->capture_default_str();

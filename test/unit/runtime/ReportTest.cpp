@@ -53,6 +53,9 @@ Report example() {
   report.total = ArrayCycles{155, 100, {{"no_job", 9}, {"weight", 46}}};
   report.outsideLayers = 5;
   report.dramBytes = {{"load", 100}, {"weights", 1584}};
+  report.layers[0].sqnrDb = 38.126;
+  report.layers[0].sqnrAloneDb = 41;
+  report.outputSqnrDb = {{"scores", 35.5}};
   return report;
 }
 
@@ -117,6 +120,25 @@ TEST(ReportTest, JsonAndCsvHaveTheSameRows) {
   EXPECT_NE(csv.find("\"conv,1\",\"conv \"\"a\"\" relu\",Conv"), std::string::npos);
   EXPECT_NE(csv.find("stalls.weight"), std::string::npos);
   EXPECT_NE(csv.find("\ntotal,"), std::string::npos);
+}
+
+TEST(ReportTest, AccuracyIsInAllForms) {
+  Report report = example();
+  report.layers.push_back(hostLayer("probabilities"));
+  auto json = nlohmann::json::parse(report.toJson());
+  EXPECT_EQ(json["layers"][0]["sqnr_db"], 38.13);
+  EXPECT_EQ(json["layers"][0]["sqnr_alone_db"], 41);
+  EXPECT_TRUE(json["layers"][1]["sqnr_db"].is_null());
+  EXPECT_FALSE(json["layers"][2].contains("sqnr_db"));
+  EXPECT_EQ(json["total"]["output_sqnr_db"]["scores"], 35.5);
+  EXPECT_NE(report.toCsv().find("output_sqnr_db.scores"), std::string::npos);
+  EXPECT_NE(report.toTable().find("38.1 (41.0)"), std::string::npos);
+  EXPECT_NE(report.toTable().find("calibration samples: scores 35.5 dB"), std::string::npos);
+  // Nothing about it where nothing is known.
+  report.layers[0].sqnrDb.reset();
+  report.outputSqnrDb.clear();
+  EXPECT_EQ(report.toTable().find("SQNR"), std::string::npos);
+  EXPECT_EQ(report.toTable().find("quantization noise"), std::string::npos);
 }
 
 TEST(ReportTest, ExecutorsThatDoNotCountHaveNoFigures) {
