@@ -8,21 +8,20 @@
 //===----------------------------------------------------------------------===//
 
 // FAULT padding_never_the_maximum: $signed(32'($signed(pad_value))) > $signed(reduced[k]) => 1'b0
-// FAULT padding_not_summed: if (@closing_pads != 4'd0@) begin => 1'b0
-// FAULT unsigned_off: rounded - 12'd128 => rounded - 12'd127
-// FAULT operands_confused: set_roles[bank] = @operand_b@; => 1'b0
+// FAULT padding_not_summed: if (@pads != 4'd0@) begin => 1'b0
+// FAULT no_zero_point_after_add: float_to_int(v2[k][31:0]) + @12'($signed(zero_point))@ => 12'd0
 // FAULT table_halves_swapped: 32'(v3[k][7:4]^4'h8) => 32'(v3[k][7:4])
-// FAULT refused_reads_forgotten: reads = @reads & ~read_grant_i@; => 4'd0
-// FAULT refused_reads_arrive: arriving = @reads & read_grant_i@; => reads
-// FAULT tap_ring_does_not_wrap: tap_ring_row >= in_ring_rows => 1'b0
-// FAULT second_ring_does_not_wrap: if (@sec_ring_row >= sec_ring_rows@) begin => 1'b0
-// FAULT out_ring_does_not_wrap: if (@out_ring_row >= out_ring_rows@) begin => 1'b0
-// FAULT write_fifo_overflows: fifo_count + {flying[4:0], 1'b0} < 6'(WriteFifo - 4) => 1'b1
 // FAULT straddling_word_misplaced: where[5][23:0] + out_plane_pitch => where[5][23:0]
-// FAULT idle_lanes_written: (channels - channel > 16'd16) ? 5'd16 : 5'(channels - channel) => 5'd16
 // FAULT zero_point_not_in_clamp: 12'($signed(clamp_max)) - 12'($signed(zero_point)) => 12'($signed(clamp_max))
-// FAULT columns_outside_read: column < width => column <= width
 // FAULT done_too_early: if (@write_o && write_grant_i@) begin => write_o
+// FAULT operands_confused in vector_reader: set_second[bank] = @second@; => 1'b0
+// FAULT refused_reads_forgotten in vector_reader: reads = @reads & ~read_grant_i@; => 4'd0
+// FAULT refused_reads_arrive in vector_reader: arriving_o <= @reads & read_grant_i@; => reads
+// FAULT taps_do_not_wrap in vector_reader: tap_ring_row >= $signed({4'd0, in_ring_rows}) => 1'b0
+// FAULT rows_do_not_wrap in row_walker: if (@ring_row >= ring_rows@) begin => 1'b0
+// FAULT write_fifo_overflows in vector_reader: reserved < 6'(Places) => 1'b1
+// FAULT idle_lanes_written in vector_reader: (left > 16'd16) ? 5'd16 : left[4:0] => 5'd16
+// FAULT columns_outside_read in vector_reader: column < width => column <= width
 
 #include "Maps.h"
 #include "sim/Requantize.h"
@@ -144,8 +143,9 @@ struct VectorUnit : Testbench {
             };
             int32_t value = job.op == isa::VectorOpMax ? -128 : job.op == isa::VectorOpSum ? job.bias : 0;
             if (job.op == isa::VectorOpAdd) {
-              value = tilewright::sim::residualAdd(element(job.in, y, x), element(job.second, y, x), job.scale,
-                                                   job.scaleB, job.fix, job.isUnsigned, job.clampMin, job.clampMax);
+              value =
+                  tilewright::sim::residualAdd(element(job.in, y, x), element(job.second, y, x), job.scale, job.scaleB,
+                                               job.fix, job.zeroPoint, job.isUnsigned, job.clampMin, job.clampMax);
             } else {
               for (int ky = 0; ky < job.kernelHeight; ++ky)
                 for (int kx = 0; kx < job.kernelWidth; ++kx) {
@@ -236,8 +236,10 @@ TEST_F(VectorUnit, RandomJobs) {
       done = top.done_o;
       bool take = top.take_o;
       edge();
-      if (take)
+      if (take) { // the queue has moved on
         top.job_valid_i = 0;
+        random.job().drive(top.job_i);
+      }
     }
     for (size_t word = 0; word < after.size(); ++word)
       ASSERT_EQ(memory.words[word], after[word])
