@@ -15,7 +15,8 @@ using namespace tilewright;
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path &path) {
   std::string name = path.string();
-  int fd = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
+  // Without waiting for a writer, should it be a pipe.
+  int fd = ::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0)
     throw Error(name + ": cannot be opened: " + std::strerror(errno));
   struct stat status;

@@ -254,5 +254,9 @@ std::shared_ptr<const MappedFile> TensorReader::externalFile(const Tensor &tenso
     fail(tensor, "names the " + quoted + ": " + error.message());
   if (std::mismatch(folder.begin(), folder.end(), target.begin(), target.end()).first != folder.end())
     fail(tensor, "names the " + quoted + ", which links to a place outside the model's folder");
-  return externalFiles[name] = MappedFile::open(target);
+  try {
+    return externalFiles[name] = MappedFile::open(target);
+  } catch (const Error &problem) {
+    fail(tensor, "names the " + quoted + ": " + problem.what());
+  }
 }

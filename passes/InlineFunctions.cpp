@@ -22,8 +22,8 @@ using namespace tilewright;
 
 namespace {
 
-/// Each level of calls multiplies the nodes; a model that nests deeper than this is wrong or hostile.
-constexpr int kMaxCallDepth = 64;
+/// Each level of calls may multiply the nodes.
+constexpr size_t kMaxCallDepth = 64;
 constexpr int64_t kMaxInlinedNodes = 10'000'000;
 
 struct InlineFunctionsPass final : tilewright::impl::InlineFunctionsPassBase<InlineFunctionsPass> {
@@ -35,7 +35,7 @@ struct InlineFunctionsPass final : tilewright::impl::InlineFunctionsPassBase<Inl
     if (functions.empty())
       return;
     for (auto function : module.getOps<func::FuncOp>())
-      if (!function->hasAttr(onnx::kFunctionAttr) && failed(inlineCalls(function, 0)))
+      if (!function->hasAttr(onnx::kFunctionAttr) && (!measure(function) || failed(inlineCalls(function))))
         return signalPassFailure();
     for (auto &[name, function] : functions)
       function->erase();
@@ -45,22 +45,56 @@ struct InlineFunctionsPass final : tilewright::impl::InlineFunctionsPassBase<Inl
     return functions.lookup((node.getDomain() + "::" + node.getOpType()).str());
   }
 
-  LogicalResult inlineCalls(Operation *root, int depth) {
+  /// How many nodes `function` has with all calls in it expanded; nothing, after reporting, when they cannot be.
+  std::optional<int64_t> measure(func::FuncOp function) {
+    if (auto known = expanded.find(function); known != expanded.end())
+      return known->second;
+    open.push_back(function);
+    int64_t count = 0;
+    WalkResult walk = function.walk([&](onnx::NodeOp node) {
+      std::optional<int64_t> inner = 1;
+      if (func::FuncOp called = callee(node)) {
+        if (llvm::is_contained(open, called)) {
+          node.emitError() << "function " << node.getQualifiedName() << " calls itself";
+          return WalkResult::interrupt();
+        }
+        if (open.size() > kMaxCallDepth) {
+          node.emitError() << "function " << node.getQualifiedName() << " is called more than " << kMaxCallDepth
+                           << " calls deep";
+          return WalkResult::interrupt();
+        }
+        inner = measure(called);
+      }
+      if (!inner)
+        return WalkResult::interrupt();
+      count += *inner;
+      if (count > kMaxInlinedNodes) {
+        node.emitError() << "functions expand to more than " << kMaxInlinedNodes << " nodes";
+        return WalkResult::interrupt();
+      }
+      return WalkResult::advance();
+    });
+    open.pop_back();
+    if (walk.wasInterrupted())
+      return std::nullopt;
+    expanded[function] = count;
+    return count;
+  }
+
+  LogicalResult inlineCalls(Operation *root) {
     SmallVector<onnx::NodeOp> calls;
     root->walk([&](onnx::NodeOp node) {
       if (callee(node))
         calls.push_back(node);
     });
     for (onnx::NodeOp call : calls)
-      if (failed(inlineCall(call, depth)))
+      if (failed(inlineCall(call)))
         return failure();
     return success();
   }
 
-  LogicalResult inlineCall(onnx::NodeOp call, int depth) {
+  LogicalResult inlineCall(onnx::NodeOp call) {
     func::FuncOp function = callee(call);
-    if (depth > kMaxCallDepth)
-      return call.emitError() << "function " << call.getQualifiedName() << " calls itself";
     if (call.getNumOperands() > function.getNumArguments() || call.getNumResults() > function.getNumResults())
       return call.emitError() << "function " << call.getQualifiedName() << " takes " << function.getNumArguments()
                               << " inputs and gives " << function.getNumResults() << " outputs; the node has "
@@ -82,9 +116,6 @@ struct InlineFunctionsPass final : tilewright::impl::InlineFunctionsPassBase<Inl
     SmallVector<Operation *> clones;
     for (Operation &op : function.front().without_terminator())
       clones.push_back(builder.clone(op, mapping));
-    nodes += clones.size();
-    if (nodes > kMaxInlinedNodes)
-      return call.emitError() << "functions expand to more than " << kMaxInlinedNodes << " nodes";
     for (Operation *clone : clones)
       clone->walk([&](Operation *op) { bindToCall(op, call, function); });
     ValueRange results = function.front().getTerminator()->getOperands();
@@ -105,9 +136,9 @@ struct InlineFunctionsPass final : tilewright::impl::InlineFunctionsPassBase<Inl
     }
     for (Operation *clone : clones)
       if (auto node = dyn_cast<onnx::NodeOp>(clone); node && callee(node)) {
-        if (failed(inlineCall(node, depth + 1)))
+        if (failed(inlineCall(node)))
           return failure();
-      } else if (failed(inlineCalls(clone, depth + 1))) {
+      } else if (failed(inlineCalls(clone))) {
         return failure();
       }
     return success();
@@ -162,7 +193,8 @@ struct InlineFunctionsPass final : tilewright::impl::InlineFunctionsPassBase<Inl
   }
 
   llvm::StringMap<func::FuncOp> functions;
-  int64_t nodes = 0;
+  llvm::DenseMap<Operation *, int64_t> expanded; // by function
+  SmallVector<func::FuncOp> open;                // being measured, each called by the one before
 };
 
 } // namespace

@@ -35,6 +35,8 @@ Results fold::evaluate(onnx::NodeOp node, int64_t byteLimit) {
   if (rule == allRules().end())
     return {};
   int64_t bytes = 0;
+  const int64_t largest = byteLimit;
+  // A splat is expanded to be read, but lets its results grow no more than one number does.
   auto count = [&](RankedTensorType type, bool isSplat) {
     int64_t size = static_cast<int64_t>(onnx::elementBytes(type.getElementType()));
     int64_t elements = 1, total;
@@ -44,7 +46,7 @@ Results fold::evaluate(onnx::NodeOp node, int64_t byteLimit) {
     if (size == 0 || __builtin_mul_overflow(elements, size, &total))
       return false;
     bytes += isSplat ? size : total;
-    return bytes <= byteLimit;
+    return bytes <= byteLimit && total <= largest;
   };
   bool oneValue = true;
   for (Value input : node.getInputs()) {

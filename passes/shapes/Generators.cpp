@@ -101,9 +101,14 @@ static LogicalResult range(ShapeContext &context) {
       auto numbers = context.has(i) ? onnx::floats(onnx::constantValue(context.node.input(i)), 1) : std::nullopt;
       return numbers && numbers->size() == 1 ? (*numbers)[0] : NAN;
     };
+    bool isKnown = true;
+    for (unsigned i : {0u, 1u, 2u})
+      isKnown &= context.has(i) && onnx::floats(onnx::constantValue(context.node.input(i)), 1).has_value();
     double count = std::ceil((scalar(1) - scalar(0)) / scalar(2));
-    context.set(0, {std::isfinite(count) && count < 1e15 ? context.constant(static_cast<int64_t>(std::max(count, 0.0)))
-                                                         : context.fresh()});
+    if (isKnown && !(std::abs(count) < 1e15))
+      return context.error() << "from " << scalar(0) << " to " << scalar(1) << " in steps of " << scalar(2)
+                             << " there is no length that a tensor can have";
+    context.set(0, {isKnown ? context.constant(static_cast<int64_t>(std::max(count, 0.0))) : context.fresh()});
     return success();
   }
   Dim length = *by > 0 ? (limit - start).ceilDiv(*by) : (start - limit).ceilDiv(-*by);

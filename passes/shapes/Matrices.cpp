@@ -97,7 +97,8 @@ static LogicalResult einsum(ShapeContext &context) {
     if (c != ' ')
       equation += c;
   if (equation.find('.') != std::string::npos)
-    return success(); // broadcast ellipsis: rank left open
+    return context.error() << "an ellipsis in the equation '" << equation
+                           << "' is not supported; name the dimensions that it stands for";
   size_t arrow = equation.find("->");
   SmallVector<StringRef> terms;
   StringRef(equation).substr(0, arrow).split(terms, ',');

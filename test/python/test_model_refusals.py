@@ -41,6 +41,25 @@ def external(location):
     return proto.SerializeToString()
 
 
+def calling(count, callees):
+    """Functions F0 to F<count - 1>, each of which calls those of `callees(i)` one after the other."""
+    domain, functions = "local", []
+    for i in range(count):
+        names = ["a", *(f"t{k}" for k in range(len(callees(i)))), "b"]
+        nodes = [node(f"F{j}", [names[k]], [names[k + 1]], domain=domain) for k, j in enumerate(callees(i))]
+        nodes.append(node("Relu", [names[-2]], ["b"]))
+        imports = [helper.make_opsetid("", 17), helper.make_opsetid(domain, 1)]
+        functions.append(helper.make_function(domain, f"F{i}", ["a"], ["b"], nodes, imports))
+    proto = onnx.ModelProto.FromString(model([node("F0", ["x"], ["y"], domain=domain)], domains=[domain]))
+    proto.functions.extend(functions)
+    return proto.SerializeToString()
+
+
+def ranged(start, limit, step):
+    constants = {"a": np.float32(start), "b": np.float32(limit), "d": np.float32(step)}
+    return model([node("Range", ["a", "b", "d"], ["y"], name="steps")], constants=constants)
+
+
 GOOD = model([node("MatMul", ["x", "w"], ["y"])], constants={"w": np.ones((3, 2), np.float32)})
 SCALES = {"s": np.float32(np.nan), "z": np.uint8(0)}
 
@@ -49,6 +68,16 @@ REFUSED = {
     "empty": (b"", "empty"),
     "random bytes": (np.random.default_rng(0).bytes(4000), "not an ONNX model"),
     "truncated": (GOOD[: len(GOOD) // 2], "cut short"),
+    "functions that multiply": (calling(40, lambda i: [i + 1] * 2 if i < 39 else []), "expand to more than 10000000"),
+    "functions too deep": (calling(300, lambda i: [i + 1] if i < 299 else []), "more than 64 calls deep"),
+    "functions in a ring": (calling(3, lambda i: [(i + 1) % 3]), "F0 calls itself"),
+    "a range to nowhere": (ranged(0, np.nan, 1), ("Range(11) 'steps'", "to nan")),
+    "an endless range": (ranged(0, 3e38, 1e-30), ("Range(11) 'steps'", "no length")),
+    "a range that stands": (ranged(0, 3, 0), ("Range(11) 'steps'", "no length")),
+    "an ellipsis": (
+        model([node("Einsum", ["x", "x"], ["y"], equation="...i,...i->...")]),
+        "Einsum(12) giving 'y': an ellipsis in the equation",
+    ),
     "unsupported operators": (
         model(
             [
@@ -86,6 +115,7 @@ REFUSED = {
     "external data outside": (external("../w.bin"), ("'../w.bin'", "..")),
     "external data at an absolute path": (external("/etc/hostname"), ("/etc/hostname", "relative")),
     "external data that is missing": (external("w.bin"), "w.bin"),
+    "external data in a pipe": (external("pipe"), ("pipe", "is not a regular file")),
     "external data behind a link": (external("link.bin"), ("link.bin", "outside")),
 }
 
@@ -108,6 +138,7 @@ def test_refused_in_one_message(name, tmp_path):
     folder = tmp_path / "model"
     folder.mkdir()
     (folder / "link.bin").symlink_to(outside)
+    os.mkfifo(folder / "pipe")
     path = folder / "model.onnx"
     path.write_bytes(data)
     done = compile_model(path)
@@ -117,7 +148,7 @@ def test_refused_in_one_message(name, tmp_path):
     assert "model.onnx" in done.stderr
     for word in [words] if isinstance(words, str) else words:
         assert word in done.stderr
-    assert sorted(file.name for file in folder.iterdir()) == ["link.bin", "model.onnx"]
+    assert sorted(file.name for file in folder.iterdir()) == ["link.bin", "model.onnx", "pipe"]
 
 
 def test_shapes_that_do_not_fit_are_refused(tmp_path):
