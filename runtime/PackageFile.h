@@ -18,7 +18,7 @@
 
 namespace tilewright::runtime {
 
-inline constexpr uint32_t kPackageVersion = 1;
+inline constexpr uint32_t kPackageVersion = 2;
 
 /// The first 64 bytes of a package, little-endian.
 struct PackageHeader {
