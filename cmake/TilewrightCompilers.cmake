@@ -1,6 +1,7 @@
 # Included before project(): the compilers, linker and cache that the project is built with when none were chosen. All ways
-# to build (make, pip, cmake by hand) share them, and so share one build folder.
-if(NOT DEFINED CMAKE_CXX_COMPILER AND NOT DEFINED ENV{CXX})
+# to build (make, pip, cmake by hand) share them, and so share one build folder. Under pip CXX is no choice: scikit-build-core
+# sets it to the compiler that Python was built with; --config-settings=cmake.define.CMAKE_CXX_COMPILER=... chooses.
+if(NOT DEFINED CMAKE_CXX_COMPILER AND (SKBUILD OR NOT DEFINED ENV{CXX}))
   find_program(TILEWRIGHT_CLANG clang-22 PATHS /usr/lib/llvm-22/bin)
   find_program(TILEWRIGHT_CLANGXX clang++-22 PATHS /usr/lib/llvm-22/bin)
   if(TILEWRIGHT_CLANG AND TILEWRIGHT_CLANGXX)

@@ -2,6 +2,7 @@
 
 #include "config/ArrayConfig.h"
 #include "common/Error.h"
+#include "config/Resources.h"
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -20,7 +21,7 @@ namespace fs = std::filesystem;
 fs::path configFolder() {
   if (const char *folder = std::getenv("TILEWRIGHT_CONFIGS"))
     return folder;
-  return TILEWRIGHT_CONFIG_DIR;
+  return resourceFolder() / "configs";
 }
 
 /// Visits every key of a configuration with its place in the file; the file's reader and writer both use it.

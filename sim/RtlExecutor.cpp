@@ -2,6 +2,7 @@
 
 #include "sim/RtlExecutor.h"
 #include "common/Error.h"
+#include "config/Resources.h"
 #include "sim/SimulatorAbi.h"
 #include <cstdio>
 #include <cstring>
@@ -49,6 +50,9 @@ int runCommand(const std::vector<std::string> &command, std::string &output, std
     throw Error("cannot run " + command[0] + ": " + std::strerror(failure));
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
+
+/// The Python that this was built with, or the one of PATH on a machine that has no such file.
+std::string pythonProgram() { return access(TILEWRIGHT_PYTHON, X_OK) == 0 ? TILEWRIGHT_PYTHON : "python3"; }
 
 std::string lastLines(const std::string &text, int count) {
   size_t at = text.size();
@@ -183,7 +187,7 @@ private:
 } // namespace
 
 std::string buildSimulator(const ArrayConfig &config, const RtlOptions &options) {
-  std::vector<std::string> command = {TILEWRIGHT_PYTHON, TILEWRIGHT_BUILD_SIMULATOR};
+  std::vector<std::string> command = {pythonProgram(), resourceFolder() / "sim" / "verilator" / "build_simulator.py"};
   auto add = [&](const char *flag, int64_t value) {
     command.push_back(flag);
     command.push_back(std::to_string(value));

@@ -100,8 +100,16 @@ def version(command: list[str]) -> str:
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[0]
     except (OSError, subprocess.CalledProcessError, IndexError) as error:
+        sys.exit(f"build_simulator.py: cannot run {command[0]} ({error})")
+
+
+def check_tools(cxx: str) -> None:
+    """Names everything that is missing at once, before anything runs."""
+    missing = [program for program in ("verilator", cxx) if not shutil.which(program)]
+    if missing:
         sys.exit(
-            f"build_simulator.py: cannot run {command[0]} ({error}); on Debian: apt-get install verilator g++ make"
+            f"build_simulator.py: not found: {', '.join(missing)}. The RTL is simulated by a program that Verilator and a C++ "
+            "compiler build when it is first needed; on Debian: apt-get install verilator g++"
         )
 
 
@@ -193,6 +201,7 @@ def main() -> None:
     parser.add_argument("--is-cached", action="store_true")
     parser.add_argument("--cxx", default="g++", help="compiler; g++ vectorizes the array's loops best")
     options = parser.parse_args()
+    check_tools(options.cxx)
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tilewright"
     try:
         cache.mkdir(parents=True, exist_ok=True)
