@@ -2,7 +2,8 @@
 
 The network is compiled twice with --all-tensors: as a package, whose run gives every 8-bit tensor, and as an ONNX file.
 In that file each layer is cut off from the one before it: its inputs become inputs of the graph and are fed what the
-array had there. So one wrong layer is one wrong line, whatever comes after it.
+array had there. So one wrong layer is one wrong line, whatever comes after it. What the host makes from the array's results is
+compared within a tolerance: what it quantizes for the array, and the network's outputs.
 
     python test/python/compare_layers.py net.onnx --executor=rtl -- --quantize=int8 --calibration=samples.npz --batch=1
 
@@ -31,6 +32,11 @@ from reference import evaluate, outside, undecided
 
 SUFFIX = ":8bit"
 
+# What float operators of the host may differ by: sums are taken in another order than onnxruntime's, so that a value beside
+# a tie is rounded to the other step; outputs in float, of the largest magnitude in the tensor.
+HOST_STEPS = 1
+HOST_FLOATS = 1e-5
+
 
 @dataclass
 class Comparison:
@@ -40,19 +46,28 @@ class Comparison:
     compared: int = 0
     elements: int = 0
     different: dict[str, int] = field(default_factory=dict)  # layer -> elements unlike onnxruntime's
+    by_one: int = 0  # of the different elements, those that differ by 1
     judged: int = 0
     misjudged: dict[str, int] = field(default_factory=dict)  # layer -> elements unlike the reference's
     # layer -> elements for which floats at a rounding boundary leave the reference more than one answer
     undecided: dict[str, int] = field(default_factory=dict)
+    host_steps: dict[str, int] = field(default_factory=dict)  # 8-bit tensor of the host -> largest difference
+    host_floats: dict[str, float] = field(default_factory=dict)  # output -> largest difference / largest magnitude
 
     @property
     def ok(self) -> bool:
-        return self.compared == self.on_array > 0 and not self.different and not self.misjudged
+        return self.compared == self.on_array > 0 and not self.different and not self.misjudged and not self.off_host()
+
+    def off_host(self) -> dict[str, float]:
+        """What the host made and is out of tolerance."""
+        bounds = ((self.host_steps, HOST_STEPS), (self.host_floats, HOST_FLOATS))
+        return {name: value for values, bound in bounds for name, value in values.items() if not value <= bound}
 
     def __str__(self) -> str:
         lines = [f"  {name}: {count} elements differ from onnxruntime" for name, count in self.different.items()]
         lines += [f"  {name}: {count} elements differ from the reference" for name, count in self.misjudged.items()]
         lines += [f"  {name}: {count} elements may be more than one number" for name, count in self.undecided.items()]
+        lines += [f"  {name}: the host is {value:.2g} from onnxruntime" for name, value in self.off_host().items()]
         equal = self.compared - len(self.different)
         lines.append(
             f"{self.compared} layers compared of {self.on_array} on the array: {equal} equal onnxruntime on all of "
@@ -65,16 +80,8 @@ def build_dir() -> Path:
     return Path(os.environ.get("TILEWRIGHT_BUILD", ROOT / "build"))
 
 
-def compile_model(model: Path, output: Path, arguments: list[str], form: str) -> None:
-    command = [
-        build_dir() / "bin" / "compile-model",
-        model,
-        "-o",
-        output,
-        "--all-tensors",
-        f"--emit={form}",
-        *arguments,
-    ]
+def compile_model(model: Path, output: Path, arguments: list[str]) -> None:
+    command = [build_dir() / "bin" / "compile-model", model, "-o", output, *arguments]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode != 0:
         raise RuntimeError(f"compile-model failed:\n{result.stderr}")
@@ -100,11 +107,10 @@ def file_stem(name: str) -> str:
     return re.sub(r"[/\\\0]", "_", name)
 
 
-def cut_into_layers(model: onnx.ModelProto, layers: set[str]) -> tuple[onnx.ModelProto, dict[str, str], list[str]]:
-    """Each 8-bit tensor becomes an input of the graph, and what computes a layer's an output.
+def cut_into_layers(model: onnx.ModelProto) -> tuple[onnx.ModelProto, dict[str, str]]:
+    """Each 8-bit tensor becomes an input of the graph, and what computes it an output TENSOR/computed.
 
-    Returns the graph, 8-bit tensor -> the output that exposes it, and the outputs to compare: those of `layers`, not what
-    the host quantized.
+    Returns the graph, whose other outputs are the model's, and 8-bit tensor -> the output that exposes it.
     """
     cut = onnx.ModelProto()
     cut.CopyFrom(model)
@@ -113,7 +119,7 @@ def cut_into_layers(model: onnx.ModelProto, layers: set[str]) -> tuple[onnx.Mode
     exposed = {}
     types = {}
     for value in graph.output:
-        if value.name.endswith(SUFFIX) or SUFFIX + "_" in value.name:
+        if is_layer_output(value.name):
             tensor = value.name
             while tensor in made_by and made_by[tensor].op_type == "Identity":
                 tensor = made_by[tensor].input[0]
@@ -125,47 +131,78 @@ def cut_into_layers(model: onnx.ModelProto, layers: set[str]) -> tuple[onnx.Mode
                 node.output[index] = output + "/computed"
     for tensor, type_ in types.items():
         graph.input.append(onnx.ValueInfoProto(name=tensor, type=type_))
+    outputs = [value for value in graph.output if not is_layer_output(value.name)]
     del graph.output[:]
-    names = [t + "/computed" for t, output in exposed.items() if output.rpartition(SUFFIX)[0] in layers]
-    graph.output.extend(onnx.ValueInfoProto(name=name, type=types[name.removesuffix("/computed")]) for name in names)
-    return cut, exposed, names
+    graph.output.extend(outputs)
+    graph.output.extend(onnx.ValueInfoProto(name=name + "/computed", type=type_) for name, type_ in types.items())
+    return cut, exposed
 
 
-def compare(model: Path, feed: dict[str, np.ndarray], arguments: list[str], executor: str = "golden") -> Comparison:
+def is_layer_output(name: str) -> bool:
+    return name.endswith(SUFFIX) or SUFFIX + "_" in name
+
+
+def run_onnxruntime(model: onnx.ModelProto | Path, feed: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Its outputs, each operator run as it is written."""
+    options = ort.SessionOptions()
+    options.log_severity_level = 3
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = ort.InferenceSession(model if isinstance(model, Path) else model.SerializeToString(), options)
+    wanted = {value.name for value in session.get_inputs()}
+    names = [value.name for value in session.get_outputs()]
+    return dict(zip(names, session.run(names, {k: v for k, v in feed.items() if k in wanted}), strict=True))
+
+
+def relative_difference(ours: np.ndarray, theirs: np.ndarray) -> float:
+    """The largest difference over the largest magnitude; equal infinities and NaN do not differ."""
+    if ours.shape != theirs.shape or ours.dtype != theirs.dtype:
+        return np.inf
+    if np.array_equal(ours, theirs, equal_nan=ours.dtype.kind == "f"):
+        return 0.0
+    ours, theirs = ours.astype(np.float64), theirs.astype(np.float64)
+    return float(np.abs(ours - theirs).max() / np.abs(theirs).max())
+
+
+def compare(
+    model: Path, feed: dict[str, np.ndarray], arguments: list[str], executor: str = "golden", judge: bool = True
+) -> Comparison:
     """Raises RuntimeError with the tool's message when something cannot be compiled or run."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        compile_model(model, folder / "net.twp", arguments, "package")
-        compile_model(model, folder / "net.onnx", arguments, "quantized")
+        compile_model(model, folder / "net.twp", ["--all-tensors", *arguments])
+        compile_model(model, folder / "net.onnx", ["--all-tensors", "--emit=quantized", *arguments])
         ours, report = run_package(folder / "net.twp", feed, executor, folder)
         quantized = onnx.load(folder / "net.onnx")
 
     layers = [layer["name"] for layer in report["layers"] if layer["unit"] != "host"]
     result = Comparison(on_array=len(layers))
-    cut, exposed, names = cut_into_layers(quantized, set(layers))
-    fed = dict(feed)
-    for tensor, output in exposed.items():
-        fed[tensor] = ours[file_stem(output)]
-    options = ort.SessionOptions()
-    options.log_severity_level = 3
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = ort.InferenceSession(cut.SerializeToString(), options)
-    wanted = {value.name for value in session.get_inputs()}
-    theirs = session.run(names, {k: v for k, v in fed.items() if k in wanted})
-    for tensor, array in zip((n.removesuffix("/computed") for n in names), theirs, strict=True):
+    cut, exposed = cut_into_layers(quantized)
+    fed = dict(feed) | {tensor: ours[file_stem(output)] for tensor, output in exposed.items()}
+    for name, array in run_onnxruntime(cut, fed).items():
+        tensor = name.removesuffix("/computed")
+        if tensor not in exposed:
+            result.host_floats[name] = relative_difference(ours[file_stem(name)], array)
+            continue
+        same = fed[tensor].shape == array.shape and fed[tensor].dtype == array.dtype
+        difference = np.abs(fed[tensor].astype(np.int16) - array) if same else np.full(array.shape, 255)
+        if exposed[tensor].rpartition(SUFFIX)[0] not in layers:
+            result.host_steps[exposed[tensor]] = int(difference.max(initial=0))
+            continue
         result.compared += 1
         result.elements += array.size
-        if count := int((fed[tensor] != array).sum()) if fed[tensor].shape == array.shape else array.size:
+        if count := int((difference != 0).sum()):
             result.different[exposed[tensor]] = count
+            result.by_one += int((difference == 1).sum())
 
-    values = evaluate(quantized, feed, stop_at_unsupported=True)
-    for tensor, output in exposed.items():
-        if output in values:
-            result.judged += 1
-            if count := int(outside(fed[tensor], values[output]).sum()):
-                result.misjudged[output] = count
-            if count := undecided(values[output]):
-                result.undecided[output] = count
+    if judge:
+        values = evaluate(quantized, feed, stop_at_unsupported=True)
+        for tensor, output in exposed.items():
+            if output in values:
+                result.judged += 1
+                if count := int(outside(fed[tensor], values[output]).sum()):
+                    result.misjudged[output] = count
+                if count := undecided(values[output]):
+                    result.undecided[output] = count
     return result
 
 
