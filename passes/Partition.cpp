@@ -9,6 +9,7 @@
 #include "passes/Passes.h"
 #include "passes/layers/LayerFormer.h"
 #include "passes/memory/Segment.h"
+#include "passes/quantization/Operators.h"
 
 #include "common/Error.h"
 
@@ -41,25 +42,45 @@ static std::string reasonFor(onnx::NodeOp node, const TargetDescription &target)
   if (node->getNumResults() > 0)
     if (auto type = dyn_cast<ShapedType>(node->getResult(0).getType()); !type || !type.hasStaticShape())
       return op + ": its shape is not static";
-  bool quantized = reads([&](Value value) { return fromNode(value, "DequantizeLinear"); });
-  bool result = llvm::any_of(node->getUsers(), [](Operation *user) {
-    auto consumer = dyn_cast<onnx::NodeOp>(user);
-    return consumer && consumer.is("QuantizeLinear");
-  });
-  if (quantized && node.is("Mul"))
+  auto isConstant = [](Value value) {
+    auto producer = value.getDefiningOp<onnx::NodeOp>();
+    return onnx::constantValue(value) ||
+           (producer && producer.is("DequantizeLinear") && onnx::constantValue(producer.input(0)));
+  };
+  if ((node.is("Mul") || node.is("MatMul") || node.is("Gemm")) && node->getNumOperands() > 1 &&
+      !isConstant(node.input(0)) && !isConstant(node.input(1)))
     return op + ": a product of two activations; the array multiplies by constants";
-  if (quantized && result)
-    return op + " has no form on " + target.name();
-  if (quantized)
-    return op + ": its result is not quantized";
   if (node->getNumResults() > 0)
-    if (auto type = dyn_cast<ShapedType>(node->getResult(0).getType()); type && !isa<FloatType>(type.getElementType()))
-      return op + " computes in " + [&] {
-        std::string text;
-        llvm::raw_string_ostream(text) << type.getElementType();
-        return text;
-      }() + " outside quantized layers";
-  return op + ": its operands are not quantized";
+    if (auto type = dyn_cast<ShapedType>(node->getResult(0).getType());
+        type && !isa<FloatType>(type.getElementType())) {
+      if (type.getElementType().isInteger(8))
+        return op + " of 8-bit data that operators of the host read";
+      std::string element;
+      llvm::raw_string_ostream(element) << type.getElementType();
+      return op + " computes in " + element + " outside quantized layers";
+    }
+  if (!hasQuantizedForm(node)) {
+    // Additions and the like do have forms.
+    bool tensor = (node.is("Add") || node.is("Sub") || node.is("Mul") || node.is("Div")) && reads([](Value value) {
+                    ElementsAttr constant = onnx::constantValue(value);
+                    return constant && constant.getNumElements() > 1;
+                  });
+    return op + (tensor ? " with a constant tensor" : "") + " has no form on " + target.name();
+  }
+  for (Value operand : node->getOperands()) {
+    if (onnx::isAbsent(operand) || isConstant(operand) || fromNode(operand, "DequantizeLinear"))
+      continue;
+    auto producer = operand.getDefiningOp<onnx::NodeOp>();
+    return op + ": its operand, " + (producer ? "made by " + producer.getQualifiedName() : "an input of the model") +
+           ", is not quantized";
+  }
+  return op + (llvm::any_of(node->getUsers(),
+                            [](Operation *user) {
+                              auto consumer = dyn_cast<onnx::NodeOp>(user);
+                              return consumer && consumer.is("QuantizeLinear");
+                            })
+                   ? " has no form on " + target.name()
+                   : ": its result is not quantized");
 }
 
 namespace {

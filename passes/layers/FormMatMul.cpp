@@ -48,14 +48,14 @@ static std::optional<Operand> readOperand(LayerFormer &former, const Activation 
   }
   if (reduced.size() > 1 || rows.size() > 3)
     return std::nullopt;
-  // Rows lie along the width; along the height, where they can be cut into tiles, when operand and result do not fit on
-  // chip together.
+  // Rows lie along the width; along the height, where they can be cut into tiles, when operand and result, or result
+  // and what an activation makes of it, do not fit on chip together.
   int64_t count = 1;
   for (Factor factor : rows)
     count *= factor.extent;
   int64_t depth = reduced.empty() ? 1 : reduced[0].extent;
-  bool large = former.target.mapBytes({1, depth, 1, count}, input.element()) +
-                   former.target.mapBytes({1, outChannels, 1, count}, input.element()) >
+  int64_t result = former.target.mapBytes({1, outChannels, 1, count}, input.element());
+  bool large = std::max(former.target.mapBytes({1, depth, 1, count}, input.element()), result) + result >
                former.target.mapCapacity();
   unsigned last = large ? 2 : 3;
   unsigned dims[4][3] = {{}, {last}, {0, last}, {0, 2, 3}};
@@ -85,10 +85,10 @@ Formed layers::formMatMul(LayerFormer &former, const LayerPattern &pattern) {
   if (gemm && node.intAttr("transA", 0) != 0)
     return refuse("transA");
   std::optional<Activation> input = activation(node.input(0));
-  if (!input)
-    return refuse("its first operand is not quantized to 8 bits with one constant scale");
   if (activation(node.input(1)))
     return refuse("product of two activations: weights from the scratchpad are not built yet");
+  if (!input)
+    return refuse("its first operand is not quantized to 8 bits with one constant scale");
   std::optional<QuantizedConstant> weights = matrix(node.input(1), transposed);
   if (!weights)
     return refuse("its second operand is not a constant matrix of 8-bit integers");

@@ -151,4 +151,9 @@ bool isElementwise(onnx::NodeOp node) {
   });
 }
 
+bool hasQuantizedForm(onnx::NodeOp node) {
+  return isContraction(node) || isTensorAddition(node) || isAveragePool(node) || keepsScale(node) ||
+         isFusedActivation(node) || isElementwise(node);
+}
+
 } // namespace tilewright

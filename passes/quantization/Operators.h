@@ -28,6 +28,8 @@ bool isFusedActivation(onnx::NodeOp node);
 /// A function of one tensor's element: a unary operator, or a binary one whose other operands are scalar constants or,
 /// through `others`, the same element again.
 bool isElementwise(onnx::NodeOp node);
+/// Any of the above: what could be an 8-bit layer if its operands and its result were.
+bool hasQuantizedForm(onnx::NodeOp node);
 
 } // namespace tilewright
 

@@ -4,7 +4,7 @@
 // CHECK-SAME: grouped convolution: dense, with block-diagonal weights
 // CHECK: 1 layers on systolic:4x16x4, {{[0-9]+}} cycles modelled
 // CHECK: on the host:
-// CHECK:   norm: Softmax(13): Softmax: its operands are not quantized
+// CHECK:   norm: Softmax(13): Softmax has no form on systolic:4x16x4
 func.func @layers(%x0: tensor<1x16x8x8xi8>, %u: tensor<4xf32>) -> (tensor<1x24x8x8xi8>, tensor<4xf32>) {
   %w = onnx.constant dense<1> : tensor<24x8x1x1xi8>
   %x = tile.to_map %x0 strides [0, 64, 8, 1] : tensor<1x16x8x8xi8> -> tensor<1x16x8x8xi8>

@@ -221,3 +221,24 @@ func.func @scale_and_shift(%q: tensor<1x3x2x2xi8>) -> tensor<1x3x2x2xi8> {
   %q1 = onnx.node "QuantizeLinear" since 13 (%n, %s, %z) : (tensor<1x3x2x2xf32>, tensor<f32>, tensor<i8>) -> tensor<1x3x2x2xi8>
   return %q1 : tensor<1x3x2x2xi8>
 }
+
+// Rows of a dense layer lie along the height where the function behind it has no room beside its operand otherwise.
+// CHECK-LABEL: func.func @wide_dense
+func.func @wide_dense(%x: tensor<1x128x768xi8>) -> tensor<1x128x3072xi8> {
+  %s = onnx.constant dense<0.5> : tensor<f32>
+  %z = onnx.constant dense<0> : tensor<i8>
+  %w = onnx.constant dense<1> : tensor<768x3072xi8>
+  %dx = onnx.node "DequantizeLinear" since 13 (%x, %s, %z) : (tensor<1x128x768xi8>, tensor<f32>, tensor<i8>) -> tensor<1x128x768xf32>
+  %dw = onnx.node "DequantizeLinear" since 13 (%w, %s, %z) : (tensor<768x3072xi8>, tensor<f32>, tensor<i8>) -> tensor<768x3072xf32>
+  // CHECK: tile.contraction {{.*}}
+  // CHECK: -> tensor<1x3072x128x1xi8>
+  %y = onnx.node "MatMul" since 13 (%dx, %dw) : (tensor<1x128x768xf32>, tensor<768x3072xf32>) -> tensor<1x128x3072xf32>
+  %q = onnx.node "QuantizeLinear" since 13 (%y, %s, %z) : (tensor<1x128x3072xf32>, tensor<f32>, tensor<i8>) -> tensor<1x128x3072xi8>
+  %d = onnx.node "DequantizeLinear" since 13 (%q, %s, %z) : (tensor<1x128x3072xi8>, tensor<f32>, tensor<i8>) -> tensor<1x128x3072xf32>
+  // CHECK: tile.elementwise
+  // CHECK: tile.table
+  // CHECK-NOT: onnx.node
+  %g = onnx.node "Gelu" since 20 (%d) : (tensor<1x128x3072xf32>) -> tensor<1x128x3072xf32>
+  %qg = onnx.node "QuantizeLinear" since 13 (%g, %s, %z) : (tensor<1x128x3072xf32>, tensor<f32>, tensor<i8>) -> tensor<1x128x3072xi8>
+  return %qg : tensor<1x128x3072xi8>
+}
