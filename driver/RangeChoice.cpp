@@ -179,8 +179,15 @@ CalibratedRange ValueStatistics::choose(const RangeMethod &method) const {
   }
   size_t low = 0, high = kBins;
   cutFlat(results, low, high);
-  if (method.kind == RangeMethod::Percentile)
-    cutPercentile(method.percentile, low, high);
+  if (method.kind == RangeMethod::Percentile) {
+    size_t lowest = 0, highest = kBins;
+    cutPercentile(method.percentile, lowest, highest);
+    // Not when so many values lie in a flat part that nothing else would be left.
+    if (std::max(low, lowest) < std::min(high, highest)) {
+      low = std::max(low, lowest);
+      high = std::min(high, highest);
+    }
+  }
   if (method.kind == RangeMethod::MeanSquare) {
     if (results.empty()) {
       results.emplace_back(kBins);
