@@ -32,6 +32,8 @@ Time FetchUnit::collectTime() const {
   int64_t need = int64_t(index + 1) * 8;
   for (const Burst &burst : bursts)
     if (burst.end >= need) {
+      if (burst.last == never)
+        return never;
       Time beat = burst.last;
       if (burst.end - burst.begin > 1)
         beat =
@@ -67,6 +69,8 @@ Time FetchUnit::dealTime() const {
     Time hold = machine.waitsHold(*sync);
     if (hold == never)
       return never;
+    if (sync->end && flying)
+      return never; // words on their way are waited for
     if (sync->end)
       for (size_t q = 0; q < queueCount; ++q) {
         if (!machine.queues[q].empty() || machine.completed[q].size() != machine.taken[q].size())
@@ -99,19 +103,23 @@ void FetchUnit::act(Time now) {
     collectFrom = deal;
     if (opcode(descriptor) == Opcode::Sync) {
       if (std::get<Sync>(descriptor).end)
-        endTime = std::max(deal, lastBeat) + 2; // words on their way are waited for
+        endTime = std::max(deal, lastBeat) + 2;
       return;
     }
     machine.queues[queueOf(opcode(descriptor))].push_back({uint32_t(index - 1), deal + Machine::queueLatency});
     return;
   }
   int64_t words = burstWords(address, 16);
-  auto [first, last] = machine.dram.read(now + requestToAddress, beats(machine, address, words));
+  Burst *burst = &bursts.emplace_back(Burst{requested, requested + words, never, never});
+  ++flying;
+  machine.dram.read(now + requestToAddress, beats(machine, address, words), [this, burst](Time first, Time last) {
+    burst->first = first;
+    burst->last = lastBeat = last;
+    --flying;
+  });
   machine.result.dramBytes[TilewrightDramFetch] += uint64_t(beats(machine, address, words) * machine.config.busBytes);
   requested += words;
   address += uint64_t(words) * 16;
-  bursts.push_back({requested - words, requested, first, last});
-  lastBeat = last;
   request = now + 1;
 }
 
@@ -124,6 +132,7 @@ Time LoadUnit::next() {
       return never;
     Time now = std::max(offer, ask);
     const Load &following = std::get<Load>(machine.program[machine.queues[queueOf(Opcode::Load)].front().descriptor]);
+    // `never` is later than everything.
     if (writing.size() >= 3)
       now = std::max(now, writing[writing.size() - 3]);
     // The buffer is one stream or four: it must be empty in between.
@@ -141,6 +150,8 @@ Time LoadUnit::next() {
                                            double(burst.words)));
     mustLeave -= burst.words;
   }
+  if (mustLeave > 0)
+    return never;
   return machine.dram.readyAt(now);
 }
 
@@ -165,16 +176,14 @@ void LoadUnit::act(Time now) {
   auto [word, words, rowWords] = nextBurst();
   uint64_t address = uint64_t(word) * 16;
   int64_t busBeats = beats(machine, address, words);
-  auto [first, last] = machine.dram.read(now + requestToAddress, busBeats);
+  machine.dram.read(now + requestToAddress, busBeats,
+                    [this, words, planar](Time first, Time last) { arrive(words, planar, first, last); });
   machine.result.dramBytes[TilewrightDramLoad] += uint64_t(busBeats * machine.config.busBytes);
-  // Into the scratchpad one word per cycle; planar rows when all their planes are there.
-  rowData = std::max(rowData, last);
-  Time out = planar ? std::max(writeFree, rowData + 2) : std::max(writeFree, first + 2);
-  writeFree = std::max(out + Time(words), last + 2);
-  leaving.push_back({out, writeFree, words});
   buffered += words;
   ask = now + 1;
   offset += words;
+  Request &request = requests.back();
+  ++request.bursts;
   if (offset < rowWords)
     return;
   offset = 0;
@@ -191,19 +200,34 @@ void LoadUnit::act(Time now) {
     return;
   asking = false;
   ask = now + 2;
-  writing.push_back(writeFree + 1);
-  if (writing.size() > 4)
-    writing.pop_front();
-  machine.complete(queueOf(Opcode::Load), descriptor, started, writeFree, writeFree + 2);
+  request.complete = true;
+}
+
+/// A burst's words go into the scratchpad one per cycle; planar rows when all their planes are there.
+void LoadUnit::arrive(int64_t words, bool planar, Time first, Time last) {
+  rowData = std::max(rowData, last);
+  Time out = planar ? std::max(writeFree, rowData + 2) : std::max(writeFree, first + 2);
+  writeFree = std::max(out + Time(words), last + 2);
+  leaving.push_back({out, writeFree, words});
+  Request &request = requests.front();
+  if (--request.bursts > 0 || !request.complete)
+    return;
+  writing[writing.size() - requests.size()] = writeFree + 1;
+  machine.complete(queueOf(Opcode::Load), request.descriptor, request.started, writeFree, writeFree + 2);
+  requests.pop_front();
 }
 
 void LoadUnit::takeJob(Time now) {
-  descriptor = machine.queues[queueOf(Opcode::Load)].front().descriptor;
+  uint32_t descriptor = machine.queues[queueOf(Opcode::Load)].front().descriptor;
   machine.queues[queueOf(Opcode::Load)].pop_front();
   machine.taken[queueOf(Opcode::Load)].push_back(now + 1);
   job = std::get<Load>(machine.program[descriptor]);
   planarBuffer = job.mode == LoadMode::Planar;
-  lastTake = started = now + 1;
+  lastTake = now + 1;
+  requests.push_back({descriptor, now + 1});
+  writing.push_back(never);
+  if (writing.size() > 4)
+    writing.pop_front();
   ask = now + 1;
   sample = plane = row = stream = offset = 0;
   asking = true;
@@ -268,28 +292,43 @@ void WeightsUnit::act(Time now) {
     machine.frees.pop_front();
   }
   int64_t words = burst, busBeats = beats(machine, address, words);
-  auto [first, last] = machine.dram.read(now + requestToAddress, busBeats);
+  bool toRing = job.destination == WeightsDestination::Ring, isLast = words == left;
+  Time *received = nullptr;
+  if (isLast)
+    received = &receiving.emplace_back(never);
+  machine.dram.read(now + requestToAddress, busBeats,
+                    [this, words, toRing, received, job = descriptor, start = started](Time first, Time last) {
+                      if (toRing)
+                        arrive(words, first, last);
+                      if (!received)
+                        return;
+                      *received = last + 1;
+                      machine.complete(queueOf(Opcode::Weights), job, start, last, last + 2);
+                    });
   machine.result.dramBytes[TilewrightDramWeights] += uint64_t(busBeats * machine.config.busBytes);
-  if (job.destination == WeightsDestination::Ring) {
+  if (toRing)
     reserved += words;
-    int64_t chunks = machine.config.ringWordBytes() / 16, before = arrivedChunks / chunks;
-    arrivedChunks += words;
-    // Words become visible to the sequencer as their last chunk arrives, at an even pace within the burst.
-    for (int64_t word = before + 1; word * chunks <= arrivedChunks; ++word) {
-      int64_t behind = arrivedChunks - word * chunks;
-      Time time = last - Time(words > 1 ? double(last - first) * double(behind) / double(words - 1) : 0);
-      machine.arrivals.push_back(time + 1);
-    }
-  }
   address += uint64_t(words) * 16;
   left -= words;
   ask = now + 1;
-  if (left == 0) {
-    running = false;
-    receiving.push_back(last + 1);
-    machine.complete(queueOf(Opcode::Weights), descriptor, started, last, last + 2);
+  running = left != 0;
+}
+
+/// Words become visible to the sequencer as their last chunk arrives, at an even pace within the burst.
+void WeightsUnit::arrive(int64_t words, Time first, Time last) {
+  int64_t chunks = machine.config.ringWordBytes() / 16, before = arrivedChunks / chunks;
+  arrivedChunks += words;
+  for (int64_t word = before + 1; word * chunks <= arrivedChunks; ++word) {
+    int64_t behind = arrivedChunks - word * chunks;
+    Time time = last - Time(words > 1 ? double(last - first) * double(behind) / double(words - 1) : 0);
+    machine.arrivals.push_back(time + 1);
   }
 }
+
+// DRAM ----------------------------------------------------------------------------------------------------------------
+
+Time DramUnit::next() { return machine.dram.next(); }
+void DramUnit::act(Time) { machine.dram.giveBeats(); }
 
 // Store ---------------------------------------------------------------------------------------------------------------
 

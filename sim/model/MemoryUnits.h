@@ -27,10 +27,11 @@ private:
   int64_t requested = 0;
   struct Burst {
     int64_t begin, end; ///< words of the program
-    Time first, last;   ///< beats
+    Time first, last;   ///< beats; `never` until they are given
   };
   std::deque<Burst> bursts;
   Time collectFrom = 0, request = 0, endTime = 0, lastBeat = 0;
+  int64_t flying = 0; ///< bursts whose beats have not all been given
 };
 
 /// load_dma.sv: bursts as far ahead as the buffer of 256 words allows; one word per cycle into the scratchpad.
@@ -42,13 +43,21 @@ public:
 
 private:
   void takeJob(Time now);
+  void arrive(int64_t words, bool planar, Time first, Time last);
 
   Machine &machine;
   bool asking = false;
-  uint32_t descriptor = 0;
   isa::Load job;
   int64_t sample = 0, plane = 0, row = 0, stream = 0, offset = 0; ///< next burst: byte within the row (of a plane)
-  Time lastTake = 0, ask = 0, started = 0, rowData = 0, writeFree = 0;
+  Time lastTake = 0, ask = 0, rowData = 0, writeFree = 0;
+  /// Jobs whose data is on its way.
+  struct Request {
+    uint32_t descriptor;
+    Time started;
+    int64_t bursts = 0;    ///< requested, not arrived
+    bool complete = false; ///< all are requested
+  };
+  std::deque<Request> requests;
   int64_t buffered = 0;
   /// The next burst of the job: its first word in DRAM and its length.
   struct Burst {
@@ -60,7 +69,7 @@ private:
     int64_t words;
   };
   std::deque<Leaving> leaving;
-  std::deque<Time> writing; ///< jobs taken whose last word is not written
+  std::deque<Time> writing; ///< when the last word of each of the latest jobs is written
   bool planarBuffer = false;
 };
 
@@ -73,6 +82,7 @@ public:
 
 private:
   Time roomFor(int64_t &words);
+  void arrive(int64_t words, Time first, Time last);
 
   Machine &machine;
   bool running = false;
@@ -84,6 +94,17 @@ private:
   int64_t arrivedChunks = 0;
   Time lastTake = 0, ask = 0, started = 0;
   std::deque<Time> receiving; ///< jobs whose data is on its way: when it is complete
+};
+
+/// Beats of reads, given in the order of time like everything else.
+class DramUnit final : public Unit {
+public:
+  explicit DramUnit(Machine &machine) : machine(machine) {}
+  Time next() override;
+  void act(Time now) override;
+
+private:
+  Machine &machine;
 };
 
 /// store_dma.sv: bursts, read word by word from the scratchpad.

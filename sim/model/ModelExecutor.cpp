@@ -86,8 +86,9 @@ void modelCycles(const ArrayConfig &config, std::span<const isa::Descriptor> pro
   ExecuteUnit execute(machine);
   VectorUnit vector(machine);
   StoreUnit store(machine);
+  DramUnit dram(machine);
   // In the order of priority on the address channel, where times are equal.
-  Unit *units[] = {&fetch, &load, &weights, &execute, &vector, &store};
+  Unit *units[] = {&dram, &fetch, &load, &weights, &execute, &vector, &store};
   while (!fetch.ended()) {
     Unit *first = nullptr;
     Time soonest = never;
