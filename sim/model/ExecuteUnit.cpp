@@ -76,7 +76,6 @@ void ExecuteUnit::take(Time now) {
   blocks = channelBlocks(job, machine.config);
   block = group = entry = stepInEntry = headerWord = 0;
   position = tail + job.ringOffset;
-  straddles = job.outChannelOffset % std::min<int64_t>(machine.config.channels, 16) != 0;
   bool windows = job.mode == ExecuteMode::Depthwise;
   Time P = Time(machine.config.pixels);
   groupReady = now + setupToWalk + (windows ? 0 : P) + 1;
@@ -166,12 +165,13 @@ bool ExecuteUnit::step() {
   while (run < count && arrival(position + run) <= clock + Time(run))
     ++run;
   record.steps += uint64_t(run);
+  if (job.release == Release::Stream)
+    for (int64_t i = 1; i <= run; ++i)
+      freeWords(position + i, clock + Time(i));
   clock += Time(run);
   position += run;
   stepInEntry += run;
   free = clock;
-  if (job.release == Release::Stream && run > 0)
-    freeWords(position, clock);
   if (stepInEntry == plan->steps(entry))
     finishEntry(clock - 1);
   return true;
@@ -219,7 +219,10 @@ void ExecuteUnit::finishBrick(Time lastStep) {
   drainWalkFree = prepare + P;
   Time drain = std::max({lastStep + stepToDrain, lastDrain + P, drainWalkFree + 2});
   // Writes: one per cycle and group, all groups through four banks.
-  Time writes = P * (straddles ? 2 : 1), groups = K / lanes;
+  // A pixel's channels of a block are written twice where they reach from one word into the next.
+  int64_t begin = (job.outChannelOffset + block * int64_t(K)) % 16;
+  int64_t channels = std::min<int64_t>(int64_t(lanes), job.outChannels - block * int64_t(K));
+  Time writes = P * (begin + channels > 16 ? 2 : 1), groups = K / lanes;
   Time written = std::max(drain + K + drainToPixel + pixelToWritten + P - 1,
                           lastWritten + std::max(writes, (writes * groups + 3) / 4));
   if (lastWritten > drain + 64)

@@ -57,7 +57,6 @@ private:
   int64_t block = 0, group = 0, entry = 0, stepInEntry = 0, headerWord = 0;
   int64_t blocks = 0;
   int64_t tail = 0, position = 0, blockPosition = 0; ///< ring words since the start
-  bool straddles = false;
   Time began = 0;
 
   // Reader.

@@ -235,22 +235,26 @@ void LoadUnit::takeJob(Time now) {
 
 // Weights -------------------------------------------------------------------------------------------------------------
 
-/// When the ring has room for so many more 16-byte words; for fewer, `words` is lowered, if nothing will be freed
-/// before they have arrived.
-Time WeightsUnit::roomFor(int64_t &words) {
-  int64_t chunks = machine.config.ringWordBytes() / 16, capacity = machine.config.ringWords() * chunks;
-  auto fits = [&](int64_t freed) { return reserved + words - freed * chunks <= capacity; };
-  if (fits(machine.freedWords))
+/// 16-byte words that the ring has room for in `now`.
+int64_t WeightsUnit::roomAt(Time now) const {
+  int64_t chunks = machine.config.ringWordBytes() / 16, freed = machine.freedWords;
+  for (const Machine::Free &free : machine.frees) {
+    if (free.time >= now)
+      break;
+    freed = free.words;
+  }
+  return (machine.config.ringWords() + freed) * chunks - reserved;
+}
+
+/// When there is any room: a burst takes what there is.
+Time WeightsUnit::whenRoom() const {
+  int64_t full = reserved / (machine.config.ringWordBytes() / 16) - machine.config.ringWords();
+  if (machine.freedWords > full)
     return 0;
   for (const Machine::Free &free : machine.frees)
-    if (fits(free.words))
+    if (free.words > full)
       return free.time + 1;
-  int64_t freed = machine.frees.empty() ? machine.freedWords : machine.frees.back().words;
-  int64_t room = capacity + freed * chunks - reserved;
-  if (room <= 0 || reserved != arrivedChunks)
-    return never;
-  words = room;
-  return machine.frees.empty() ? 0 : machine.frees.back().time + 1;
+  return never;
 }
 
 Time WeightsUnit::next() {
@@ -263,12 +267,8 @@ Time WeightsUnit::next() {
     Time now = std::max(offer, ask);
     return receiving.size() >= 7 ? std::max(now, receiving.front()) : now;
   }
-  burst = burstWords(address, left);
-  Time room = job.destination == WeightsDestination::Table ? 0 : roomFor(burst);
-  if (room == never)
-    return never;
-  Time now = std::max(ask, room);
-  return machine.dram.readyAt(now);
+  Time room = job.destination == WeightsDestination::Table ? 0 : whenRoom();
+  return room == never ? never : machine.dram.readyAt(std::max(ask, room));
 }
 
 void WeightsUnit::act(Time now) {
@@ -287,12 +287,16 @@ void WeightsUnit::act(Time now) {
     running = true;
     return;
   }
-  while (!machine.frees.empty() && machine.frees.front().time <= now) {
+  while (!machine.frees.empty() && machine.frees.front().time < now) {
     machine.freedWords = machine.frees.front().words;
     machine.frees.pop_front();
   }
-  int64_t words = burst, busBeats = beats(machine, address, words);
-  bool toRing = job.destination == WeightsDestination::Ring, isLast = words == left;
+  bool toRing = job.destination == WeightsDestination::Ring;
+  int64_t words = burstWords(address, left);
+  if (toRing)
+    words = std::min(words, roomAt(now));
+  int64_t busBeats = beats(machine, address, words);
+  bool isLast = words == left;
   Time *received = nullptr;
   if (isLast)
     received = &receiving.emplace_back(never);

@@ -81,14 +81,15 @@ public:
   void act(Time now) override;
 
 private:
-  Time roomFor(int64_t &words);
+  int64_t roomAt(Time now) const;
+  Time whenRoom() const;
   void arrive(int64_t words, Time first, Time last);
 
   Machine &machine;
   bool running = false;
   uint32_t descriptor = 0;
   isa::Weights job;
-  int64_t left = 0, burst = 0; ///< 16-byte words not requested; of the next burst
+  int64_t left = 0; ///< 16-byte words not requested
   uint64_t address = 0;
   int64_t reserved = 0; ///< 16-byte words of the ring since the start
   int64_t arrivedChunks = 0;

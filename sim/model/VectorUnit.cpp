@@ -58,12 +58,15 @@ void VectorUnit::act(Time now) {
   machine.queues[queue].pop_front();
   machine.taken[queue].push_back(now + 1);
   lastTake = now;
-  int64_t outputs = job.samples * ceilDiv(job.channels, 16) * job.outRowCount * job.outColumnCount;
-  // An output that straddles two words is written twice.
-  int64_t cyclesEach = std::max<int64_t>(setsPerOutput(job), job.outChannelOffset ? 2 : 1);
+  int64_t pixels = job.samples * job.outRowCount * job.outColumnCount, cycles = 0;
+  for (int64_t channel = 0; channel < job.channels; channel += 16) {
+    // An output that reaches from one word into the next is written twice.
+    bool twice = job.outChannelOffset + std::min<int64_t>(16, job.channels - channel) > 16;
+    cycles += pixels * std::max<int64_t>(setsPerOutput(job), twice ? 2 : 1);
+  }
   Time begin = now + setupCycles;
   const PortCalendar *others[] = {&machine.operandReads};
-  Time read = begin + PortCalendar::stretched(begin, outputs * cyclesEach, others), end = read + setToWritten;
+  Time read = begin + PortCalendar::stretched(begin, cycles, others), end = read + setToWritten;
   int64_t perBank = wordsRead(job) / 4;
   machine.vectorReads.add(begin, read, {perBank, perBank, perBank, perBank});
   free = end;
