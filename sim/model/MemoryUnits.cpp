@@ -132,9 +132,9 @@ Time LoadUnit::next() {
       return never;
     Time now = std::max(offer, ask);
     const Load &following = std::get<Load>(machine.program[machine.queues[queueOf(Opcode::Load)].front().descriptor]);
-    // `never` is later than everything.
-    if (writing.size() >= 3)
-      now = std::max(now, writing[writing.size() - 3]);
+    // One job is being written, three more may be waiting. `never` is later than everything.
+    if (writing.size() >= 4)
+      now = std::max(now, writing[writing.size() - 4]);
     // The buffer is one stream or four: it must be empty in between.
     if ((following.mode == LoadMode::Planar) != planarBuffer && !writing.empty())
       now = std::max(now, writing.back());
