@@ -76,24 +76,20 @@ private:
           return layer->emitError("layer '") << layer.getLayerName() << "' has no tiling: choose-tiles must run before";
       rings.push_back(readRings(segment, i));
     }
-    int64_t capacity = description.mapCapacity(), used = 0;
-    for (bool earlier : {true, false}) {
-      BufferPlan plan = buffersOf(segment, rings, earlier);
-      used = plan.allocate();
-      if (used > capacity)
-        continue;
-      SmallVector<int64_t> dramOffsets = placeInDram(segment);
-      for (size_t i = 0; i < segment.steps.size(); ++i) {
-        SmallVector<int64_t> offsets;
-        for (const MapUse &use : usesOf(segment.steps[i]))
-          offsets.push_back(plan.offsetOf(i, use));
-        writePlacements(segment, i, rings[i], offsets, dramOffsets);
-      }
-      writeBoundaries(segment, dramOffsets);
-      return success();
+    BufferPlan plan = buffersOf(segment, rings);
+    if (int64_t used = plan.allocate(), capacity = description.mapCapacity(); used > capacity)
+      return segment.steps.front().op->emitError("the chosen tiles take ")
+             << used << " bytes on chip, " << description.name() << " has " << capacity;
+    plan.allocateApart();
+    SmallVector<int64_t> dramOffsets = placeInDram(segment);
+    for (size_t i = 0; i < segment.steps.size(); ++i) {
+      SmallVector<int64_t> offsets;
+      for (const MapUse &use : usesOf(segment.steps[i]))
+        offsets.push_back(plan.offsetOf(i, use));
+      writePlacements(segment, i, rings[i], offsets, dramOffsets);
     }
-    return segment.steps.front().op->emitError("the chosen tiles take ")
-           << used << " bytes on chip, " << description.name() << " has " << capacity;
+    writeBoundaries(segment, dramOffsets);
+    return success();
   }
 };
 } // namespace

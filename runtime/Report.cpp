@@ -74,20 +74,25 @@ void Report::check() const {
 std::optional<Figures> figuresOf(const Report &report, const LayerReport &layer) {
   if (!layer.array)
     return std::nullopt;
-  uint64_t bytes = layer.bytesWeights + layer.bytesIn + layer.bytesOut + layer.bytesResidual;
-  return figuresOf(report, *layer.array, layer.macs, bytes);
+  Traffic traffic = {layer.bytesWeights + layer.bytesIn + layer.bytesResidual, layer.bytesOut};
+  return figuresOf(report, *layer.array, layer.macs, traffic);
 }
 
 std::optional<Figures> totalFigures(const Report &report) {
   if (!report.total)
     return std::nullopt;
-  uint64_t bytes = 0;
+  Traffic traffic;
   for (const auto &[who, count] : report.dramBytes)
-    bytes += count;
-  return figuresOf(report, *report.total, report.macs(), bytes);
+    (who == "store" ? traffic.out : traffic.in) += count;
+  return figuresOf(report, *report.total, report.macs(), traffic);
 }
 
-Figures figuresOf(const Report &report, const ArrayCycles &cycles, uint64_t macs, uint64_t bytes) {
+/// Cycles of a transfer at the DRAM's rate.
+static double transferCycles(const Report &report, uint64_t bytes) {
+  return report.dramBytesPerCycle > 0 ? double(bytes) / report.dramBytesPerCycle : 0;
+}
+
+Figures figuresOf(const Report &report, const ArrayCycles &cycles, uint64_t macs, const Traffic &traffic) {
   Figures figures;
   figures.slots = cycles.cycles * report.macsPerCycle;
   figures.useful = macs;
@@ -95,26 +100,33 @@ Figures figuresOf(const Report &report, const ArrayCycles &cycles, uint64_t macs
   figures.lost = lostCycles(cycles) * report.macsPerCycle;
   figures.utilization = figures.slots ? double(macs) / double(figures.slots) : 0;
   double ideal = double(macs) / double(report.macsPerCycle);
-  double memory = report.dramBytesPerCycle > 0 ? double(bytes) / report.dramBytesPerCycle : 0;
+  double memory = transferCycles(report, traffic.in + traffic.out);
   figures.rooflineLimit = ideal > 0 ? ideal / std::max(ideal, memory) : 0;
   figures.ofRoofline = figures.rooflineLimit > 0 ? figures.utilization / figures.rooflineLimit : 0;
-  figures.boundBy = boundBy(figures, cycles, report.macsPerCycle);
+  figures.boundBy = boundBy(report, figures, cycles, traffic);
   return figures;
 }
 
-std::string boundBy(const Figures &figures, const ArrayCycles &cycles, uint64_t macsPerCycle) {
+std::string boundBy(const Report &report, const Figures &figures, const ArrayCycles &cycles, const Traffic &traffic) {
   if (figures.slots == 0)
     return "latency";
   if (figures.utilization >= 0.9)
     return "compute";
-  uint64_t memory = 0, latency = 0, overhead = 0;
+  double arriving = 0, leaving = 0, overhead = 0, latency = 0;
   for (const auto &[cause, count] : cycles.lost) {
-    bool isMemory = cause == "wait_load" || cause == "wait_store" || cause == "weight";
     bool isOverhead = cause == "drain" || cause == "activation" || cause == "setup";
-    (isMemory ? memory : isOverhead ? overhead : latency) += count * macsPerCycle;
+    (cause == "wait_load" || cause == "weight" ? arriving
+     : cause == "wait_store"                   ? leaving
+     : isOverhead                              ? overhead
+                                               : latency) += double(count);
   }
-  std::pair<uint64_t, const char *> classes[] = {
-      {figures.mapping, "mapping"}, {memory, "memory"}, {overhead, "overhead"}, {latency, "latency"}};
+  double memory =
+      std::min(arriving, transferCycles(report, traffic.in)) + std::min(leaving, transferCycles(report, traffic.out));
+  latency += arriving + leaving - memory;
+  std::pair<double, const char *> classes[] = {{double(figures.mapping) / double(report.macsPerCycle), "mapping"},
+                                               {memory, "memory"},
+                                               {overhead, "overhead"},
+                                               {latency, "latency"}};
   return std::max_element(std::begin(classes), std::end(classes),
                           [](const auto &a, const auto &b) { return a.first < b.first; })
       ->second;

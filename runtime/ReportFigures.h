@@ -19,12 +19,19 @@ struct Figures {
   std::string boundBy; ///< compute | memory | mapping | latency | overhead
 };
 
-Figures figuresOf(const Report &report, const ArrayCycles &cycles, uint64_t macs, uint64_t bytes);
+/// DRAM bytes that are read and written.
+struct Traffic {
+  uint64_t in = 0, out = 0;
+};
+
+Figures figuresOf(const Report &report, const ArrayCycles &cycles, uint64_t macs, const Traffic &traffic);
 /// Absent for host layers and executors that do not count cycles.
 std::optional<Figures> figuresOf(const Report &report, const LayerReport &layer);
 std::optional<Figures> totalFigures(const Report &report);
-/// "compute" from 90 % of the peak on, else the class of causes that took most.
-std::string boundBy(const Figures &figures, const ArrayCycles &cycles, uint64_t macsPerCycle);
+/// "compute" from 90 % of the peak on, else the class of causes that took most. Waiting for DRAM is "memory" for as
+/// long as `traffic` takes at the DRAM's rate; what is beyond that is a transfer's latency, or a place that an earlier
+/// layer's store still reads.
+std::string boundBy(const Report &report, const Figures &figures, const ArrayCycles &cycles, const Traffic &traffic);
 
 } // namespace tilewright::runtime
 

@@ -31,7 +31,7 @@ std::pair<void *, int> BufferPlan::keyOf(const MapUse &use) const {
   return {use.value().getAsOpaquePointer(), use.index};
 }
 
-void BufferPlan::addRing(int step, const MapUse &use, const Ring &ring, bool earlier) {
+void BufferPlan::addRing(int step, const MapUse &use, const Ring &ring) {
   auto [entry, isNew] = rings.try_emplace({step, keyOf(use)}, static_cast<int>(buffers.size()));
   RankedTensorType type = use.type();
   int64_t size =
@@ -41,7 +41,9 @@ void BufferPlan::addRing(int step, const MapUse &use, const Ring &ring, bool ear
     buffer.size = std::max(buffer.size, size);
     return;
   }
-  buffers.push_back({size, std::max(0, earlier ? step - 1 : step), step});
+  if (!segment.isInternal(use.value()))
+    (use.index >= 0 ? loaded : stored).push_back(buffers.size());
+  buffers.push_back({size, step, step});
 }
 
 void BufferPlan::addStorages() {
@@ -84,6 +86,8 @@ void BufferPlan::addStorages() {
     if (isOnChip(i) && representative[i] == static_cast<int>(i)) {
       storageBuffers[i] = buffers.size();
       const Storage &storage = segment.storages[i];
+      if (storage.leaves)
+        stored.push_back(buffers.size());
       buffers.push_back({segment.target.mapBytes(storage.shape, storage.element), lives[i].first, lives[i].second});
     }
   for (size_t i = 0; i < segment.storages.size(); ++i)
@@ -92,6 +96,37 @@ void BufferPlan::addStorages() {
 }
 
 int64_t BufferPlan::allocate() { return memory::allocate(buffers, segment.target.channelWord()); }
+
+void BufferPlan::lengthen(ArrayRef<int> chosen, int64_t before, int64_t after, int &attempts) {
+  if (chosen.empty() || attempts-- <= 0)
+    return;
+  SmallVector<Buffer> fitting = buffers;
+  int64_t end = segment.steps.size() - 1;
+  for (int i : chosen) {
+    buffers[i].first = std::max<int64_t>(0, buffers[i].first - before);
+    buffers[i].last = std::min(end, buffers[i].last + after);
+  }
+  if (allocate() <= segment.target.mapCapacity())
+    return;
+  buffers = std::move(fitting);
+  if (chosen.size() > 1) {
+    lengthen(chosen.take_front(chosen.size() / 2), before, after, attempts);
+    lengthen(chosen.drop_front(chosen.size() / 2), before, after, attempts);
+  }
+}
+
+void BufferPlan::allocateApart() {
+  allocate();
+  auto all = llvm::to_vector(llvm::seq<int>(0, buffers.size()));
+  auto wish = [&](ArrayRef<int> chosen, int64_t before, int64_t after) {
+    int attempts = 64;
+    lengthen(chosen, before, after, attempts);
+  };
+  wish(loaded, 1, 0);
+  wish(stored, 0, 1);
+  wish(all, 0, 1);
+  wish(all, 0, 8); // steps may be shorter than a transfer's latency
+}
 
 int64_t BufferPlan::offsetOf(int step, const MapUse &use) const {
   if (auto ring = rings.find({step, keyOf(use)}); ring != rings.end())

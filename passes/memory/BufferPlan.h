@@ -36,11 +36,15 @@ public:
   BufferPlan(const Segment &segment) : segment(segment) {}
 
   /// A ring of a step's own, for a use whose storage is streamed or whose value is internal to the step.
-  void addRing(int step, const MapUse &use, const Ring &ring, bool earlier);
+  void addRing(int step, const MapUse &use, const Ring &ring);
   /// Storages that stay on chip, results written over residuals that die where that is safe.
   void addStorages();
-  /// Bytes needed.
+  /// Gives every buffer a place that nobody else has while it is alive; returns the bytes needed.
   int64_t allocate();
+  /// As allocate(), which must fit the target, then keeps places apart for longer as far as they still fit: a buffer
+  /// that gets the place of another waits until that one's last reader or store has finished, and transfers run ahead
+  /// of and behind the steps that they belong to.
+  void allocateApart();
   /// Byte offset of the buffer behind a use.
   int64_t offsetOf(int step, const MapUse &use) const;
   bool hasRing(int step, const MapUse &use) const { return rings.count({step, keyOf(use)}); }
@@ -48,11 +52,14 @@ public:
 private:
   /// Rings are told apart by value, and by operand where a step reads a value twice.
   std::pair<void *, int> keyOf(const MapUse &use) const;
+  /// Makes lives longer by so many steps: of all `chosen` if that fits, else of as many as `attempts` find.
+  void lengthen(llvm::ArrayRef<int> chosen, int64_t before, int64_t after, int &attempts);
 
   const Segment &segment;
   llvm::SmallVector<Buffer> buffers;
   llvm::DenseMap<std::pair<int, std::pair<void *, int>>, int> rings;
   llvm::DenseMap<int, int> storageBuffers;
+  llvm::SmallVector<int> loaded, stored; ///< buffers that load jobs fill and that store jobs empty
 };
 
 } // namespace tilewright::memory

@@ -28,8 +28,7 @@ static ToMapOp packedInput(const Segment &segment, int storage) {
 
 static DramAttr dramOf(const Segment &segment, const Residence &residence, ArrayRef<int64_t> dramOffsets) {
   const Storage &storage = segment.storages[residence.storage];
-  int64_t samples = storage.shape[0], channels = storage.shape[1], height = storage.shape[2], width = storage.shape[3];
-  (void)samples;
+  int64_t channels = storage.shape[1], height = storage.shape[2], width = storage.shape[3];
   MLIRContext *context = storage.element.getContext();
   int64_t offset = dramOffsets[residence.storage];
   if (ToMapOp input = packedInput(segment, residence.storage)) {

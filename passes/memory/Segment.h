@@ -12,6 +12,7 @@
 #include "passes/TargetDescription.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace tilewright::memory {
 
@@ -44,7 +45,7 @@ public:
 
   llvm::SmallVector<Step> steps;
   llvm::SmallVector<Storage> storages;
-  llvm::DenseMap<mlir::Value, Residence> residences;
+  llvm::MapVector<mlir::Value, Residence> residences; ///< in an order that does not depend on addresses
   llvm::SmallVector<tile::ToMapOp> inputs;
   llvm::SmallVector<tile::FromMapOp> outputs;
   llvm::SmallVector<tile::MoveOp> moves; ///< that nothing runs for

@@ -55,13 +55,13 @@ static bool streamOne(Segment &segment, int64_t step) {
   return true;
 }
 
-BufferPlan memory::buffersOf(const Segment &segment, ArrayRef<SmallVector<Ring>> rings, bool earlier) {
+BufferPlan memory::buffersOf(const Segment &segment, ArrayRef<SmallVector<Ring>> rings) {
   BufferPlan plan(segment);
   plan.addStorages();
   for (auto [i, step] : llvm::enumerate(segment.steps))
     for (auto [use, ring] : llvm::zip_equal(usesOf(step), rings[i]))
       if (ring.rows)
-        plan.addRing(i, use, ring, earlier && use.index >= 0 && !segment.isInternal(use.value()));
+        plan.addRing(i, use, ring);
   return plan;
 }
 
@@ -97,9 +97,8 @@ static Attempt attempt(const Segment &segment) {
       rings.push_back(plan->rings);
       plans.push_back(std::move(*plan));
     }
-    for (bool earlier : {true, false})
-      if (buffersOf(segment, rings, earlier).allocate() <= capacity)
-        return {std::move(plans), -1};
+    if (buffersOf(segment, rings).allocate() <= capacity)
+      return {std::move(plans), -1};
   }
   return {};
 }

@@ -13,7 +13,7 @@ namespace tilewright::memory {
 mlir::FailureOr<std::vector<StepPlan>> planSegment(Segment &segment, tile::GroupOp &tooLarge);
 
 /// Buffers of a planned segment.
-BufferPlan buffersOf(const Segment &segment, llvm::ArrayRef<llvm::SmallVector<Ring>> rings, bool earlier);
+BufferPlan buffersOf(const Segment &segment, llvm::ArrayRef<llvm::SmallVector<Ring>> rings);
 
 } // namespace tilewright::memory
 

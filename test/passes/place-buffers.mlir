@@ -100,3 +100,29 @@ func.func @concat(%x0: tensor<1x16x8x8xi8>) -> tensor<1x16x8x8xi8> {
   %y = tile.from_map %d strides [0, 64, 8, 1] : tensor<1x16x8x8xi8> -> tensor<1x16x8x8xi8>
   return %y : tensor<1x16x8x8xi8>
 }
+
+// Two results that leave: the second one does not wait until the first one's store has read its place.
+// CHECK-LABEL: func.func @two_heads
+func.func @two_heads(%x0: tensor<1x16x8x8xi8>) -> (tensor<1x16x8x8xi8>, tensor<1x16x8x8xi8>) {
+  %w = onnx.constant dense<1> : tensor<16x16x1x1xi8>
+  %x = tile.to_map %x0 strides [0, 64, 8, 1] : tensor<1x16x8x8xi8> -> tensor<1x16x8x8xi8>
+  // CHECK: layer = "a"
+  // CHECK-SAME: result_placement = #tile.placement<base = 0,
+  %a = tile.contraction %x, %w {layer = "a"} epilogue {
+  ^bb0(%acc: i32):
+    %q = tile.requantize %acc {bias = dense<0> : tensor<1xi32>, scale = dense<0.5> : tensor<1xf32>,
+      zero_point = 0 : i64, clamp_min = 0 : i64, clamp_max = 127 : i64} : i32 -> i8
+    tile.yield %q : i8
+  } : tensor<1x16x8x8xi8>, tensor<16x16x1x1xi8> -> tensor<1x16x8x8xi8>
+  // CHECK: layer = "b"
+  // CHECK-SAME: result_placement = #tile.placement<base = {{[1-9][0-9]*}},
+  %b = tile.contraction %x, %w {layer = "b"} epilogue {
+  ^bb0(%acc: i32):
+    %q = tile.requantize %acc {bias = dense<0> : tensor<1xi32>, scale = dense<0.25> : tensor<1xf32>,
+      zero_point = 0 : i64, clamp_min = 0 : i64, clamp_max = 127 : i64} : i32 -> i8
+    tile.yield %q : i8
+  } : tensor<1x16x8x8xi8>, tensor<16x16x1x1xi8> -> tensor<1x16x8x8xi8>
+  %y = tile.from_map %a strides [0, 64, 8, 1] : tensor<1x16x8x8xi8> -> tensor<1x16x8x8xi8>
+  %z = tile.from_map %b strides [0, 64, 8, 1] : tensor<1x16x8x8xi8> -> tensor<1x16x8x8xi8>
+  return %y, %z : tensor<1x16x8x8xi8>, tensor<1x16x8x8xi8>
+}

@@ -93,6 +93,16 @@ TEST(ReportTest, BoundsFollowFromCauses) {
   EXPECT_EQ(figuresOf(report, report.layers[0])->boundBy, "compute");
   // 1440 bytes at 14.4 a cycle are 100 cycles for 10 of compute.
   EXPECT_DOUBLE_EQ(figuresOf(report, report.layers[1])->rooflineLimit, 0.1);
+  // Weights of 10 cycles that came 40 late were waiting for something else than the DRAM's rate.
+  report.layers[1].bytesWeights = 144;
+  EXPECT_EQ(figuresOf(report, report.layers[1])->boundBy, "latency");
+  // A store of 16 bytes that keeps a place for 40 cycles is not the memory's rate either, whatever was read.
+  report.layers[1].bytesWeights = 1440;
+  report.layers[1].array->lost[1].first = "wait_store";
+  report.layers[1].bytesOut = 16;
+  EXPECT_EQ(figuresOf(report, report.layers[1])->boundBy, "latency");
+  report.layers[1].bytesOut = 1600;
+  EXPECT_EQ(figuresOf(report, report.layers[1])->boundBy, "memory");
 }
 
 TEST(ReportTest, ArrayOnlyWhenAHostStepLiesBetween) {
