@@ -97,17 +97,19 @@ private:
   /// A tensor that a layer makes exists in 8 bits only; one that float nodes make is rounded for the layers alone.
   void insertPairs(ArrayRef<QuantizedLayer> layers) {
     llvm::MapVector<Value, SmallVector<OpOperand *>> uses;
-    llvm::DenseSet<Value> made;
+    llvm::DenseSet<Value> made, sums;
     for (const QuantizedLayer &layer : layers) {
       for (OpOperand *use : layer.inputs)
         uses[use->get()].push_back(use);
       for (Value output : layer.outputs) {
         uses[output];
         made.insert(output);
+        if (layer.kind == QuantizedLayer::Addition)
+          sums.insert(output);
       }
     }
     for (auto &[tensor, operands] : uses) {
-      auto [quantized, dequantized] = insertPair(tensor);
+      auto [quantized, dequantized] = insertPair(tensor, sums.contains(tensor));
       if (made.contains(tensor))
         tensor.replaceAllUsesExcept(dequantized, quantized.getDefiningOp());
       else
@@ -116,7 +118,8 @@ private:
     }
   }
 
-  std::pair<Value, Value> insertPair(Value tensor) {
+  /// `isSum`: of an addition, which is computed as QLinearAdd is.
+  std::pair<Value, Value> insertPair(Value tensor, bool isSum) {
     OpBuilder builder(tensor.getContext());
     builder.setInsertionPointAfterValue(tensor);
     const ActivationParameters chosen = parameters.lookup(tensor);
@@ -132,7 +135,8 @@ private:
     Value zero = onnx::createConstant<char>(builder, loc, RankedTensorType::get({}, element), ArrayRef<char>(byte));
     auto quantize = onnx::createNode(builder, loc, "QuantizeLinear", newestVersion("QuantizeLinear"),
                                      {tensor, scale, zero}, type.clone(element), {}, StringRef(quantizedName));
-    quantize->setAttr(onnx::kRoundsWithZeroPointAttr, builder.getUnitAttr());
+    if (isSum)
+      quantize->setAttr(onnx::kRoundsWithZeroPointAttr, builder.getUnitAttr());
     auto dequantize =
         onnx::createNode(builder, locate("DequantizeLinear"), "DequantizeLinear", newestVersion("DequantizeLinear"),
                          {quantize.getOutputs()[0], scale, zero}, type, {}, StringRef(realName));

@@ -44,13 +44,18 @@ struct Rewriter {
   /// DequantizeLinear of inputs i, i + 1 (scale) and i + 2 (zero point).
   Value dequantizeInput(unsigned i, int64_t axis = 1) { return dequantize(in(i), in(i + 1), in(i + 2), axis); }
 
+  /// When onnxruntime's kernel rounds: before the zero point is added, as QuantizeLinear does, or after: QLinearAdd,
+  /// QLinearMul (whose whole arithmetic is its own, docs/numerics.md) and QLinearAveragePool.
+  enum Rounding { BeforeZeroPoint, WithZeroPoint };
+
   /// QuantizeLinear to the node's result type in the node's place.
-  void quantizeResult(Value value, Value scale, Value zeroPoint) {
+  void quantizeResult(Value value, Value scale, Value zeroPoint, Rounding rounding = BeforeZeroPoint) {
     Type type = edit.node.getResult(0).getType();
     if (!zeroPoint) // without one the result would be uint8
       zeroPoint = edit.constantScalar(cast<TensorType>(type).getElementType(), 0);
     Value result = edit.create("QuantizeLinear", {value, scale, zeroPoint}, type);
-    result.getDefiningOp()->setAttr(onnx::kRoundsWithZeroPointAttr, edit.builder.getUnitAttr());
+    if (rounding == WithZeroPoint)
+      result.getDefiningOp()->setAttr(onnx::kRoundsWithZeroPointAttr, edit.builder.getUnitAttr());
     edit.replaceWith(result);
   }
 
@@ -132,7 +137,7 @@ void qgemm(Rewriter &r) {
 std::function<void(Rewriter &)> binary(StringRef op) {
   return [op](Rewriter &r) {
     Value result = r.realResult(op, {r.dequantizeInput(0), r.dequantizeInput(3)});
-    r.quantizeResult(result, r.in(6), r.in(7));
+    r.quantizeResult(result, r.in(6), r.in(7), Rewriter::WithZeroPoint);
   };
 }
 
@@ -154,14 +159,14 @@ void softmax(Rewriter &r) {
 }
 
 /// Pools may have their channels last; the float operators have them second.
-std::function<void(Rewriter &)> pool(StringRef op) {
-  return [op](Rewriter &r) {
+std::function<void(Rewriter &)> pool(StringRef op, Rewriter::Rounding rounding) {
+  return [op, rounding](Rewriter &r) {
     Value x = r.dequantizeInput(0);
     auto attributes = r.attributesExcept({"channels_last"});
     auto type = dyn_cast<RankedTensorType>(x.getType());
     auto result = dyn_cast<RankedTensorType>(r.edit.node.getResult(0).getType());
     if (!r.edit.node.intAttr("channels_last", 0))
-      return r.quantizeResult(r.realResult(op, {x}, attributes), r.in(3), r.in(4));
+      return r.quantizeResult(r.realResult(op, {x}, attributes), r.in(3), r.in(4), rounding);
     if (!type || !result)
       return;
     SmallVector<int64_t> first{0, type.getRank() - 1}, last{0};
@@ -174,7 +179,7 @@ std::function<void(Rewriter &)> pool(StringRef op) {
     for (int64_t d : first)
       shape.push_back(result.getDimSize(d));
     Value pooled = r.edit.create(op, {r.transpose(x, first)}, RankedTensorType::get(shape, r.f32()), attributes);
-    r.quantizeResult(r.transpose(pooled, last), r.in(3), r.in(4));
+    r.quantizeResult(r.transpose(pooled, last), r.in(3), r.in(4), rounding);
   };
 }
 
@@ -216,8 +221,8 @@ const std::map<std::string, std::function<void(Rewriter &)>, std::less<>> &rules
       {"com.microsoft::QLinearSigmoid", unary("Sigmoid")},
       {"com.microsoft::QLinearLeakyRelu", unary("LeakyRelu")},
       {"com.microsoft::QLinearSoftmax", softmax},
-      {"com.microsoft::QLinearAveragePool", pool("AveragePool")},
-      {"com.microsoft::QLinearGlobalAveragePool", pool("GlobalAveragePool")},
+      {"com.microsoft::QLinearAveragePool", pool("AveragePool", Rewriter::WithZeroPoint)},
+      {"com.microsoft::QLinearGlobalAveragePool", pool("GlobalAveragePool", Rewriter::BeforeZeroPoint)},
       {"com.microsoft::QLinearConcat", concat},
       {"com.microsoft::QLinearReduceMean", reduceMean},
       {"com.microsoft::QLinearWhere", where},

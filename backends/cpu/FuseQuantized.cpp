@@ -1,13 +1,15 @@
 //===- FuseQuantized.cpp - DequantizeLinear, op, QuantizeLinear to integers -===//
 //
 // Between a dequantized input and a quantized output a convolution's float sums depend on their order, and a value near
-// a tie with them. As one integer operator the result is exact, and the same as onnxruntime's and the array's.
+// a tie with them. As one integer operator the result is exact, and the same as onnxruntime's and the array's. Sums and
+// products that stand for onnxruntime's QLinearAdd and QLinearMul become these again, which round differently.
 //
 //===----------------------------------------------------------------------===//
 
 #include "backends/cpu/Constants.h"
 #include "backends/cpu/KernelBuilder.h"
 #include "backends/cpu/Passes.h"
+#include "common/QuantizeLinear.h"
 #include "passes/SumBounds.h"
 
 #include <cmath>
@@ -103,7 +105,8 @@ struct Fusion {
 private:
   /// Puts `fused`, and a Clip to `bounds` where they are narrower than the type, in the QuantizeLinear's place.
   void replace(OpBuilder &builder, NodeOp fused, std::pair<int64_t, int64_t> bounds);
-  void runAddition();
+  void fuseBinary();
+  void fuseContraction();
 
   Value none(OpBuilder &b) { return onnx::NoneOp::create(b, op.getLoc(), b.getNoneType()); }
   NodeOp create(OpBuilder &b, StringRef domain, StringRef name, int64_t version, ArrayRef<Value> operands,
@@ -132,11 +135,13 @@ std::optional<std::pair<int64_t, int64_t>> Fusion::integerBounds() {
     return std::pair(lowest, highest);
   auto scale = constantFloats(quantize.input(1));
   auto zero = quantize.input(2) ? constantInts(quantize.input(2)) : SmallVector<int64_t>{0};
-  if (!scale || !zero || zero->size() != 1)
+  if (!scale || !zero || zero->size() != 1 || !((*scale)[0] > 0)) // a negative scale exchanges the bounds
     return std::nullopt;
+  auto rounding = quantize->hasAttr(onnx::kRoundsWithZeroPointAttr) ? QuantizeRounding::WithZeroPoint
+                                                                    : QuantizeRounding::BeforeZeroPoint;
   auto quantized = [&](double bound) {
-    double q = std::nearbyint(static_cast<float>(bound) / static_cast<float>((*scale)[0])) + (*zero)[0];
-    return static_cast<int64_t>(std::clamp<double>(q, lowest, highest));
+    return quantizeLinear(static_cast<float>(bound), static_cast<float>((*scale)[0]), (*zero)[0], lowest, highest,
+                          rounding);
   };
   return std::pair(quantized(low), quantized(high));
 }
@@ -182,46 +187,34 @@ bool Fusion::sumsFitInt32(const Dequantized &a, const Dequantized &b, const std:
   return llvm::all_of(sums, [](const SumBounds &sum) { return sum.fitInt32(); });
 }
 
-void Fusion::replace(OpBuilder &builder, NodeOp fused, std::pair<int64_t, int64_t> bounds) {
-  Type type = elementOf(quantize->getResult(0));
-  int64_t lowest = isUnsignedType(type) ? 0 : -128, highest = isUnsignedType(type) ? 255 : 127;
-  if (bounds.first > lowest || bounds.second < highest) {
-    auto constant = [&](int64_t value) -> Value {
-      auto scalar = DenseElementsAttr::get(RankedTensorType::get({}, type), APInt(8, value & 0xFF, /*isSigned=*/false));
-      return onnx::ConstantOp::create(builder, op.getLoc(), scalar.getType(), scalar);
-    };
-    fused = create(builder, "", "Clip", 13, {fused->getResult(0), constant(bounds.first), constant(bounds.second)},
-                   builder.getDictionaryAttr({}));
-  }
-  if (Attribute names = quantize->getAttr(onnx::kOutputNamesAttr))
-    fused->setAttr(onnx::kOutputNamesAttr, names);
-  quantize->getResult(0).replaceAllUsesWith(fused->getResult(0));
+void Fusion::run(bool additionsOnly) {
+  if (!op)
+    return;
+  if (op.is("Add") || op.is("Mul"))
+    return fuseBinary();
+  if (!additionsOnly && (op.is("Conv") || op.is("MatMul") || op.is("Gemm")))
+    fuseContraction();
 }
 
-/// The zero point is in the sum before it is rounded: that is QLinearAdd, and not what the three float operators do.
-void Fusion::runAddition() {
+/// onnxruntime's QLinearAdd and QLinearMul have their own roundings; those of ONNX's float operators are left as they
+/// are.
+void Fusion::fuseBinary() {
   auto a = dequantized(op.input(0)), b = dequantized(op.input(1));
   auto bounds = integerBounds();
   Type type = elementOf(quantize->getResult(0));
   if (!quantize->hasAttr(onnx::kRoundsWithZeroPointAttr) || !a || !b || !bounds || !a->perTensor() || !b->perTensor() ||
-      elementOf(a->quantized) != type || elementOf(b->quantized) != type)
+      elementOf(a->quantized) != type || elementOf(b->quantized) != type || !elementOf(a->scale).isF32() ||
+      !elementOf(b->scale).isF32() || !elementOf(quantize.input(1)).isF32())
     return;
   OpBuilder builder(quantize);
-  replace(builder,
-          create(builder, "com.microsoft", "QLinearAdd", 1,
-                 {a->quantized, a->scale, a->zeroPoint, b->quantized, b->scale, b->zeroPoint, quantize.input(1),
-                  quantize.input(2)},
-                 builder.getDictionaryAttr({})),
-          *bounds);
+  NodeOp fused = create(builder, "com.microsoft", ("QLinear" + op.getOpType()).str(), 1,
+                        {a->quantized, a->scale, a->zeroPoint, b->quantized, b->scale, b->zeroPoint, quantize.input(1),
+                         quantize.input(2)},
+                        builder.getDictionaryAttr({}));
+  replace(builder, fused, *bounds);
 }
 
-void Fusion::run(bool additionsOnly) {
-  if (op && op.is("Add"))
-    return runAddition();
-  if (additionsOnly)
-    return;
-  if (!op || !(op.is("Conv") || op.is("MatMul") || op.is("Gemm")))
-    return;
+void Fusion::fuseContraction() {
   auto a = dequantized(op.input(0)), b = dequantized(op.input(1));
   auto bounds = integerBounds();
   if (!a || !b || !bounds || !isByte(a->quantized) || !isByte(b->quantized) || !a->perTensor())
@@ -269,6 +262,22 @@ void Fusion::run(bool additionsOnly) {
                    builder.getDictionaryAttr(kept));
   }
   replace(builder, fused, *bounds);
+}
+
+void Fusion::replace(OpBuilder &builder, NodeOp fused, std::pair<int64_t, int64_t> bounds) {
+  Type type = elementOf(quantize->getResult(0));
+  int64_t lowest = isUnsignedType(type) ? 0 : -128, highest = isUnsignedType(type) ? 255 : 127;
+  if (bounds.first > lowest || bounds.second < highest) {
+    auto constant = [&](int64_t value) -> Value {
+      auto scalar = DenseElementsAttr::get(RankedTensorType::get({}, type), APInt(8, value & 0xFF, /*isSigned=*/false));
+      return onnx::ConstantOp::create(builder, op.getLoc(), scalar.getType(), scalar);
+    };
+    fused = create(builder, "", "Clip", 13, {fused->getResult(0), constant(bounds.first), constant(bounds.second)},
+                   builder.getDictionaryAttr({}));
+  }
+  if (Attribute names = quantize->getAttr(onnx::kOutputNamesAttr))
+    fused->setAttr(onnx::kOutputNamesAttr, names);
+  quantize->getResult(0).replaceAllUsesWith(fused->getResult(0));
 }
 
 struct FuseQuantizedPass final : tilewright::impl::FuseQuantizedPassBase<FuseQuantizedPass> {

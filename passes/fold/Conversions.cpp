@@ -1,5 +1,6 @@
 //===- Conversions.cpp - folding Cast and QuantizeLinear ------------------===//
 
+#include "common/QuantizeLinear.h"
 #include "passes/fold/Evaluator.h"
 
 #include <cmath>
@@ -64,7 +65,7 @@ static Results castTo(const Context &context) {
   return {result.finish()};
 }
 
-/// saturate(round half to even(x ÷ scale) + zero point), of float32 data to 8- and 16-bit integers.
+/// Of float32 data to 8- and 16-bit integers.
 static Results quantize(const Context &context) {
   const Operand *x = context.input(0), *scale = context.input(1), *zero = context.input(2);
   RankedTensorType type = context.resultType();
@@ -84,14 +85,15 @@ static Results quantize(const Context &context) {
     return {};
   int64_t low = integer.isUnsigned() ? 0 : -(int64_t(1) << (integer.getWidth() - 1));
   int64_t high = low + (int64_t(1) << integer.getWidth()) - 1;
+  QuantizeRounding rounding = context.node->hasAttr(onnx::kRoundsWithZeroPointAttr) ? QuantizeRounding::WithZeroPoint
+                                                                                    : QuantizeRounding::BeforeZeroPoint;
   Buffer result(type);
   for (int64_t i = 0; i < x->count(); ++i) {
     int64_t channel = channels == 1 ? 0 : i / inner % channels;
-    float scaled = std::nearbyint(x->data.get<float>(i) / scale->data.get<float>(channel));
-    if (std::isnan(scaled))
+    float number = x->data.get<float>(i), step = scale->data.get<float>(channel);
+    if (std::isnan(number / step))
       return {};
-    float clamped = std::clamp(scaled, -1e6f, 1e6f);
-    int64_t value = std::clamp(static_cast<int64_t>(clamped) + (*zeros)[channel], low, high);
+    int64_t value = quantizeLinear(number, step, (*zeros)[channel], low, high, rounding);
     std::memcpy(result.data() + i * result.elementSize(), &value, result.elementSize());
   }
   return {result.finish()};

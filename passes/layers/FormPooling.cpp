@@ -60,6 +60,8 @@ Formed layers::formPool(LayerFormer &former, const LayerPattern &pattern) {
     return refuse("its input is not quantized to 8 bits with one constant scale");
   if (input->element() != pattern.element() && !average)
     return refuse("a maximum that changes between int8 and uint8");
+  if (average && pattern.quantize->hasAttr(onnx::kRoundsWithZeroPointAttr) && pattern.quant.getZeroPoint() % 2 != 0)
+    return refuse("onnxruntime's QLinearAveragePool with an odd zero point, which it rounds with the average");
   SmallVector<int64_t> kernel = node.intsAttr("kernel_shape");
   auto inShape = cast<RankedTensorType>(node.input(0).getType()).getShape();
   auto outShape = cast<RankedTensorType>(node.getResult(0).getType()).getShape();

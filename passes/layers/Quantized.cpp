@@ -2,6 +2,8 @@
 
 #include "passes/layers/Quantized.h"
 
+#include "common/QuantizeLinear.h"
+
 #include "mlir/IR/Builders.h"
 
 #include <cmath>
@@ -27,7 +29,10 @@ static int64_t readInteger(const onnx::ConstantBytes &data, Type element, int64_
 
 tile::QuantAttr layers::perTensorQuant(onnx::NodeOp node, Type element) {
   std::optional<SmallVector<double>> scale = onnx::floats(onnx::constantValue(node.input(1)), 1);
-  if (!scale || scale->size() != 1)
+  // A scale that is not positive turns the order of the numbers around, or loses them: maxima and clamps in the
+  // integers would be wrong.
+  if (!scale || scale->size() != 1 || !(static_cast<float>((*scale)[0]) > 0) ||
+      !std::isfinite(static_cast<float>((*scale)[0])))
     return nullptr;
   int64_t zero = 0;
   if (Value point = node.input(2)) {
@@ -141,8 +146,5 @@ std::optional<SmallVector<float>> layers::realConstant(Value real, int64_t limit
 
 int64_t layers::quantize(float value, tile::QuantAttr quant, Type element) {
   int64_t low = element.isUnsignedInteger() ? 0 : -128, high = element.isUnsignedInteger() ? 255 : 127;
-  if (std::isnan(value)) // what onnxruntime's conversion gives; no layer of the array produces one
-    return low;
-  float scaled = std::nearbyintf(value / quant.scaleValue()) + static_cast<float>(quant.getZeroPoint());
-  return static_cast<int64_t>(std::min(std::max(scaled, static_cast<float>(low)), static_cast<float>(high)));
+  return quantizeLinear(value, quant.scaleValue(), quant.getZeroPoint(), low, high);
 }

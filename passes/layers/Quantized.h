@@ -47,7 +47,8 @@ std::optional<QuantizedConstant> quantizedConstant(mlir::Value real);
 std::optional<llvm::SmallVector<float>> realConstant(mlir::Value real, int64_t limit = 1 << 22);
 
 /// The per-tensor quantization that `node` (QuantizeLinear or DequantizeLinear) applies, for integers of type
-/// `element`.
+/// `element`. Null unless its scale and zero point are constant and the scale is positive and finite: all that forms
+/// layers relies on the integers being in the order of the numbers.
 tile::QuantAttr perTensorQuant(onnx::NodeOp node, mlir::Type element);
 
 /// Half to even, saturated to the range of `element`, zero point added: QuantizeLinear of one value. In the model's

@@ -18,7 +18,7 @@
 // CHECK-DAG: %[[B:.*]] = onnx.constant dense<[100000, 0]> : tensor<2xi32>
 // CHECK-DAG: %[[S:.*]] = onnx.constant dense<0.00999999977> : tensor<f32>
 // CHECK-DAG: %[[Z:.*]] = onnx.constant dense<0> : tensor<i8>
-// CHECK: %[[Q:.*]] = onnx.node "QuantizeLinear" since {{[0-9]+}} (%arg0, %[[S]], %[[Z]]) attributes {onnx.output_names = ["x_quantized"], onnx.rounds_with_zero_point} {{.*}} -> tensor<1x1x4x4xi8>
+// CHECK: %[[Q:.*]] = onnx.node "QuantizeLinear" since {{[0-9]+}} (%arg0, %[[S]], %[[Z]]) attributes {onnx.output_names = ["x_quantized"]} {{.*}} -> tensor<1x1x4x4xi8>
 // CHECK: %[[X:.*]] = onnx.node "DequantizeLinear" since {{[0-9]+}} (%[[Q]], %[[S]], %[[Z]])
 // CHECK: %[[WF:.*]] = onnx.node "DequantizeLinear" since {{[0-9]+}} (%[[W]], %[[WS]], %{{.*}}) {axis = 0 : i64}
 // CHECK: %[[BF:.*]] = onnx.node "DequantizeLinear" since {{[0-9]+}} (%[[B]], %{{.*}}, %{{.*}}) {axis = 0 : i64}

@@ -7,7 +7,7 @@
 // CHECK-DAG: %[[BS:.*]] = onnx.constant dense<[1.250000e-01, 2.500000e-01]> : tensor<2xf32>
 // CHECK: %[[B:.*]] = onnx.node "DequantizeLinear" since {{.*}} (%{{.*}}, %[[BS]]) {axis = 0 : i64} : (tensor<2xi32>, tensor<2xf32>) -> tensor<2xf32>
 // CHECK: %[[C:.*]] = onnx.node "Conv" since {{.*}} (%[[X]], %[[W]], %[[B]]) {kernel_shape = [1, 1]} {{.*}} -> tensor<1x2x4x4xf32>
-// CHECK: %[[Y:.*]] = onnx.node "QuantizeLinear" since {{.*}} (%[[C]], %{{.*}}, %{{.*}}) attributes {onnx.output_names = ["y"], onnx.rounds_with_zero_point} {{.*}} -> tensor<1x2x4x4xui8>
+// CHECK: %[[Y:.*]] = onnx.node "QuantizeLinear" since {{.*}} (%[[C]], %{{.*}}, %{{.*}}) attributes {onnx.output_names = ["y"]} {{.*}} -> tensor<1x2x4x4xui8>
 // CHECK: return %[[Y]]
 func.func @conv(%x: tensor<1x3x4x4xui8>) -> tensor<1x2x4x4xui8> {
   %xs = onnx.constant dense<0.5> : tensor<f32>
@@ -30,7 +30,7 @@ func.func @conv(%x: tensor<1x3x4x4xui8>) -> tensor<1x2x4x4xui8> {
 // CHECK: onnx.node "QuantizeLinear"
 // CHECK: onnx.node "Add" {{.*}} -> tensor<4x2xf32>
 // CHECK: %[[ZERO:.*]] = onnx.constant dense<0> : tensor<i8>
-// CHECK: onnx.node "QuantizeLinear" since {{.*}} (%{{.*}}, %{{.*}}, %[[ZERO]])
+// CHECK: onnx.node "QuantizeLinear" since {{.*}} (%{{.*}}, %{{.*}}, %[[ZERO]]) attributes {onnx.rounds_with_zero_point}
 func.func @matmul_add(%x: tensor<4x3xi8>, %w: tensor<3x2xi8>, %ws: tensor<2xf32>, %wz: tensor<2xi8>, %s: tensor<f32>,
                       %z: tensor<i8>) -> tensor<4x2xi8> {
   %none = onnx.none

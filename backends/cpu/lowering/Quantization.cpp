@@ -22,6 +22,11 @@ static Num requantize(Num scaled, Num zeroPoint, Type type) {
   return saturateRounded(roundEven(scaled) + shift, storageType(type), isUnsignedType(type));
 }
 
+/// round(x), where x has its zero point, saturated to `type`.
+static Num quantizeShifted(Num x, Type type) {
+  return saturateRounded(roundEven(x), storageType(type), isUnsignedType(type));
+}
+
 /// Scale and zero point are one number, or one per index of `axis`.
 static Shape alongAxis(NodeOp node, unsigned i) {
   Shape shape = shapeOf(node.input(i)), data = shapeOf(node.input(0));
@@ -40,7 +45,39 @@ static Num quantizeLinear(const Elementwise &x) {
   Type type = x.resultType();
   Num scale = x[1], v = convert(x[0], scale.element());
   Num zeroPoint = x.has(2) ? x[2] : v(0.0);
+  if (x.node->hasAttr(kRoundsWithZeroPointAttr))
+    return quantizeShifted(v / scale + convert(zeroPoint, scale.element()), type);
   return requantize(v / scale, zeroPoint, type);
+}
+
+/// Operand i as float32, 0 when it is absent.
+static Num real(const Elementwise &x, unsigned i, Num like) {
+  return x.has(i) ? convert(x[i], like.element()) : like(0.0);
+}
+
+/// Operands a, b at 0 and 3 with scale and zero point behind each, the result's at 6 and 7. onnxruntime's bits, and the
+/// array's (step 4 of docs/accelerator.md): the scales are divided first and all sums fused.
+static Num qlinearAdd(const Elementwise &x) {
+  Num scale = x[6], ra = x[1] / scale, rb = x[4] / scale;
+  Num fix = real(x, 7, scale) - fma(ra, real(x, 2, scale), rb * real(x, 5, scale));
+  return quantizeShifted(fma(real(x, 0, scale), ra, fma(real(x, 3, scale), rb, fix)), x.resultType());
+}
+
+/// The product of two integers is exact in float32.
+static Num qlinearMul(const Elementwise &x) {
+  Num scale = x[6];
+  Num product = (real(x, 0, scale) - real(x, 2, scale)) * (real(x, 3, scale) - real(x, 5, scale));
+  return quantizeShifted(product * (x[1] * x[4] / scale) + real(x, 7, scale), x.resultType());
+}
+
+/// Of QLinearAdd and QLinearMul: one scale and zero point for all of a tensor.
+static Shape dataShape(NodeOp node, unsigned i) {
+  Shape shape = shapeOf(node.input(i));
+  if (i == 0 || i == 3)
+    return shape;
+  if (product(shape) != 1)
+    throw Unsupported("a scale or zero point that is no scalar");
+  return {};
 }
 
 static Num dequantizeLinear(const Elementwise &x) {
@@ -50,16 +87,6 @@ static Num dequantizeLinear(const Elementwise &x) {
   if (x.has(2))
     whole = whole - convert(x[2], i32);
   return convert(whole, scale.element()) * scale;
-}
-
-/// rne(fma(a, ra, fma(b, rb, fix))): step 4 of docs/accelerator.md.
-static Num qlinearAdd(const Elementwise &x) {
-  Type f32 = x.k.b.getF32Type();
-  auto real = [&](unsigned i) { return x.has(i) ? convert(x[i], f32) : x[6](0.0); };
-  Num ra = x[1] / x[6], rb = x[4] / x[6];
-  Num fix = real(7) - fma(ra, real(2), rb * real(5));
-  Num sum = fma(real(0), ra, fma(real(3), rb, fix));
-  return saturateRounded(roundEven(sum), storageType(x.resultType()), isUnsignedType(x.resultType()));
 }
 
 static void lowerDynamicQuantize(KernelBuilder &k, ArrayRef<NodeOp> nodes) {
@@ -231,7 +258,10 @@ void addQuantization(Table &table) {
   table.push_back({.name = "QuantizeLinear", .sinceVersion = 10, .formula = quantizeLinear, .operandShape = alongAxis});
   table.push_back(
       {.name = "DequantizeLinear", .sinceVersion = 10, .formula = dequantizeLinear, .operandShape = alongAxis});
-  table.push_back({.name = "com.microsoft::QLinearAdd", .sinceVersion = 1, .formula = qlinearAdd});
+  table.push_back(
+      {.name = "com.microsoft::QLinearAdd", .sinceVersion = 1, .formula = qlinearAdd, .operandShape = dataShape});
+  table.push_back(
+      {.name = "com.microsoft::QLinearMul", .sinceVersion = 1, .formula = qlinearMul, .operandShape = dataShape});
   table.push_back({.name = "DynamicQuantizeLinear", .sinceVersion = 11, .lower = lowerDynamicQuantize});
   table.push_back({.name = "QLinearConv",
                    .sinceVersion = 10,
