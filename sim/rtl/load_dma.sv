@@ -304,7 +304,7 @@ module load_dma (
          (stream_used[0] == 9'd0 && stream_used[1] == 9'd0 && stream_used[2] == 9'd0 && stream_used[3] == 9'd0))) begin
       take_o <= 1'b1;
       asking = 1'b1;
-      jobs[job_write] <= job_i;
+      jobs[job_write] = job_i;
       job_write = job_write + 2'd1;
       job_count = job_count + 3'd1;
       if (buffer_planar != (`FIELD(job_i, LoadMode) == tilewright_isa_pkg::LoadModePlanar))

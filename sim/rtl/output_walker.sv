@@ -162,7 +162,7 @@ module output_walker #(
       ended = 1'b0;
     end
     if (take_i && `FIELD(job_i, ExecuteAccFinish)) begin
-      jobs[job_write] <= job_i;
+      jobs[job_write] = job_i;
       job_write = job_write + 2'd1;
       job_count = job_count + 3'd1;
     end

@@ -49,7 +49,7 @@ module row_walker #(
     valid_o <= 1'b0;
     if (done_i) ahead = ahead - 3'd1;
 
-    if (start_i || walking) begin
+    if (start_i || (walking && (products != 2'd2 || ahead < 3'(Ahead)))) begin
       ring_rows = {4'd0, ring_rows_i};
       if (start_i) begin
         ring_row0 = first_row_i - $signed({4'd0, ring_start_i});
