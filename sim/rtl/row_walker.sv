@@ -84,7 +84,7 @@ module row_walker #(
           row_words = product;
           products = 2'd2;
         end
-        if (products == 2'd2 && !ended && ahead < 3'(Ahead)) begin
+        if (products == 2'd2 && !ended) begin
           // The next row.
           offered = 1'b1;
           row_count = row_count + 16'd1;
