@@ -151,6 +151,9 @@ void Compilation::quantize() {
   stage("calibrate and quantize");
   quantization = quantizeModel(context, model, options, specialisations, diagnostics);
   writer.tables.uncalibrated = quantization.uncalibrated;
+  if (!quantization.wasQuantized)
+    writer.tables.quantization = options.activations + " activations, int8 weights, " + options.calibrationRange +
+                                 " ranges of " + (quantization.uncalibrated ? "random data" : "calibration samples");
   if (options.explain)
     result.explanation += explainAccuracy(quantization);
 }
@@ -227,6 +230,8 @@ void Compilation::lowerToArray() {
       FailureOr<systolic::DeviceProgram> program = systolic::toDeviceProgram(op);
       diagnostics.raiseIf(failed(program), "encoding array programs");
       bySymbol[op.getSymName()] = std::move(*program);
+      if (writer.tables.quantization.empty())
+        writer.tables.quantization = "the model's own";
     }
   }
 }

@@ -235,6 +235,7 @@ static package::LayerT toLayer(const systolic::LayerInfo &info) {
   layer.tile = info.tile;
   layer.macs = static_cast<uint64_t>(info.macs);
   layer.ideal_cycles = static_cast<uint64_t>(info.idealCycles);
+  layer.predicted_cycles = static_cast<uint64_t>(info.predictedCycles);
   layer.bytes_weights = static_cast<uint64_t>(info.bytesWeights);
   layer.bytes_in = static_cast<uint64_t>(info.bytesIn);
   layer.bytes_out = static_cast<uint64_t>(info.bytesOut);

@@ -181,6 +181,8 @@ LogicalResult LayerCollector::addRoot(tile::TileRootInterface root, int group, t
     for (auto node : nodes.getAsRange<StringAttr>())
       layer.onnxNodes.push_back(node.str());
   layer.macs = root.getMacs();
+  if (auto estimate = root->getAttrOfType<tile::EstimateAttr>("estimate"))
+    layer.predictedCycles = estimate.getCycles();
   tile::PlacementAttr result = root.getResultPlacementAttr();
   if (!result)
     return root->emitError("the result has no placement: place-buffers must run before");

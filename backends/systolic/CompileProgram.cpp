@@ -25,11 +25,7 @@ static void describe(const ArrayConfig &array, const Layer &layer, LayerInfo &in
   info.tile = std::to_string(rows) + " rows x " + std::to_string(channels) + " channels";
   info.macs = layer.macs;
   info.idealCycles = (layer.macs + array.macsPerCycle() - 1) / array.macsPerCycle();
-  // Weights that fit the ring may have been loaded under the layers before.
-  int64_t ahead = std::min(info.bytesWeights, array.weightRingBytes);
-  double bytes = static_cast<double>(info.bytesWeights - ahead + info.bytesIn + info.bytesOut + info.bytesResidual);
-  double memory = bytes / array.effectiveDramBytesPerCycle();
-  info.rooflineLimit = info.idealCycles ? info.idealCycles / std::max<double>(info.idealCycles, memory) : 0;
+  info.predictedCycles = layer.predictedCycles;
 }
 
 /// What the scheduler emits obeys every rule that the simulators and the runtime rely on, or is not emitted.

@@ -47,16 +47,14 @@ struct Segment {
 struct LayerInfo {
   std::string name;
   std::vector<std::string> onnxNodes;
-  std::string kind;         ///< convolution, depthwise, dense, max_pool, ...
-  std::string shape;        ///< "1x64x56x56 -> 1x256x56x56"
-  std::string tile;         ///< "14 rows x 64 channels"
-  int64_t macs = 0;         ///< useful multiply-accumulates
-  int64_t idealCycles = 0;  ///< macs / (P*K*C), rounded up
-  int64_t bytesWeights = 0; ///< DRAM bytes by class, as scheduled
+  std::string kind;            ///< convolution, depthwise, dense, max_pool, ...
+  std::string shape;           ///< "1x64x56x56 -> 1x256x56x56"
+  std::string tile;            ///< "14 rows x 64 channels"
+  int64_t macs = 0;            ///< useful multiply-accumulates
+  int64_t idealCycles = 0;     ///< macs / (P*K*C), rounded up
+  int64_t predictedCycles = 0; ///< that choose-tiles expected of the tile it took
+  int64_t bytesWeights = 0;    ///< DRAM bytes by class, as scheduled
   int64_t bytesIn = 0, bytesOut = 0, bytesResidual = 0;
-  /// The most of the peak that this layer can reach at the nominal DRAM rate: ideal / max(ideal, bytes / rate). Bytes
-  /// are its maps' and the weights that do not fit the ring: what does may be loaded before the layer starts.
-  double rooflineLimit = 1;
 };
 
 struct DeviceProgram {

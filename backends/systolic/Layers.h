@@ -84,6 +84,7 @@ struct Layer {
   std::vector<std::string> onnxNodes;
   std::string reportKind; ///< for LayerInfo::kind
   int64_t macs = 0;
+  int64_t predictedCycles = 0; ///< for LayerInfo
 
   LayerKind kind = LayerKind::Contraction;
   Operand in, out;

@@ -37,11 +37,11 @@ static DictionaryAttr layerAttr(Builder &builder, const LayerInfo &layer) {
       builder.getNamedAttr("tile", builder.getStringAttr(layer.tile)),
       builder.getNamedAttr("macs", builder.getI64IntegerAttr(layer.macs)),
       builder.getNamedAttr("ideal_cycles", builder.getI64IntegerAttr(layer.idealCycles)),
+      builder.getNamedAttr("predicted_cycles", builder.getI64IntegerAttr(layer.predictedCycles)),
       builder.getNamedAttr("bytes_weights", builder.getI64IntegerAttr(layer.bytesWeights)),
       builder.getNamedAttr("bytes_in", builder.getI64IntegerAttr(layer.bytesIn)),
       builder.getNamedAttr("bytes_out", builder.getI64IntegerAttr(layer.bytesOut)),
       builder.getNamedAttr("bytes_residual", builder.getI64IntegerAttr(layer.bytesResidual)),
-      builder.getNamedAttr("roofline_limit", builder.getF64FloatAttr(layer.rooflineLimit)),
   });
 }
 
@@ -93,10 +93,6 @@ struct DictionaryReader {
     auto attr = get<IntegerAttr>(name);
     return attr ? attr.getInt() : 0;
   }
-  double number(StringRef name) {
-    auto attr = get<FloatAttr>(name);
-    return attr ? attr.getValueAsDouble() : 0;
-  }
   std::string text(StringRef name) {
     auto attr = get<StringAttr>(name);
     return attr ? attr.str() : std::string();
@@ -142,11 +138,11 @@ static LayerInfo readLayer(DictionaryReader &reader) {
   layer.tile = reader.text("tile");
   layer.macs = reader.integer("macs");
   layer.idealCycles = reader.integer("ideal_cycles");
+  layer.predictedCycles = reader.integer("predicted_cycles");
   layer.bytesWeights = reader.integer("bytes_weights");
   layer.bytesIn = reader.integer("bytes_in");
   layer.bytesOut = reader.integer("bytes_out");
   layer.bytesResidual = reader.integer("bytes_residual");
-  layer.rooflineLimit = reader.number("roofline_limit");
   return layer;
 }
 

@@ -59,7 +59,11 @@ def test_int8_on_the_array(x):
     slots = report.total["slots"]
     assert slots["useful"] + slots["mapping"] + slots["lost"] == slots["all"] == 256 * report.total["cycles"]
     assert slots["useful"] == 16 * 27 * 64
-    assert [layer["kind"] for layer in report.layers if layer["unit"] == "array"] == ["convolution"]
+    (layer,) = [layer for layer in report.layers if layer["unit"] == "array"]
+    assert layer["kind"] == "convolution"
+    assert layer["predicted_cycles"] >= layer["ideal_cycles"] > 0
+    assert f"{layer['predicted_cycles']:d} cycles modelled" in model.explanation
+    assert json.loads(report.to_json())["quantization"].startswith("int8 activations")
     assert all(layer["fallback_reason"] for layer in report.layers if layer["unit"] == "host")
     assert json.loads(report.to_json())["total"] == report.total
     assert report.to_csv().count("\n") == len(report.layers) + 2

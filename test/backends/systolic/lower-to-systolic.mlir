@@ -5,7 +5,7 @@
 // CHECK-SAME: array = "4x16x4"
 // CHECK-SAME: inputs = [{address = 0 : i64, bytes = 192 : i64, host_strides = array<i64: 0, 64, 8, 1>, layout = "nchw", name = "argument 0"
 // CHECK-SAME: shape = array<i64: 1, 3, 8, 8>, unsigned = true
-// CHECK-SAME: layers = [{bytes_in = 192 : i64, bytes_out = 1024 : i64, bytes_residual = 0 : i64, bytes_weights = 640 : i64, ideal_cycles = 108 : i64, kind = "convolution", macs = 27648 : i64, name = "conv1", nodes = ["conv1: Conv", "relu1: Relu"]
+// CHECK-SAME: layers = [{bytes_in = 192 : i64, bytes_out = 1024 : i64, bytes_residual = 0 : i64, bytes_weights = 640 : i64, ideal_cycles = 108 : i64, kind = "convolution", macs = 27648 : i64, name = "conv1", nodes = ["conv1: Conv", "relu1: Relu"], predicted_cycles = 150 : i64
 // CHECK-SAME: outputs = [{address = 192 : i64
 // CHECK-DAG:  systolic.load {dram_plane_stride = 64 : i64, {{.*}}flip_sign = true, mode = "planar", {{.*}}planes = 3 : i64, row_count = 8 : i64, samples = 1 : i64, width = 8 : i64}
 // CHECK-DAG:  systolic.weights {byte_count = 640 : i64, destination = "ring", dram_address = 4096 : i64
@@ -23,6 +23,7 @@ func.func @conv(%image: tensor<1x3x8x8xui8>) -> tensor<1x16x8x8xui8> {
     : tensor<1x3x8x8xui8> -> tensor<1x3x8x8xui8>
   %w = onnx.constant dense<1> : tensor<16x3x3x3xi8>
   %y = tile.contraction %x, %w {
+    estimate = #tile.estimate<cycles = 150, ideal = 108, dram_bytes = 1216, bound = "mapping">,
     layer = "conv1", nodes = ["conv1: Conv", "relu1: Relu"], pads = array<i64: 1, 1, 1, 1>, pad_value = 0 : i64,
     tiling = #tile.tiling<[1, 1, 16, 8, 8], reduction = [], order = [], unit = "packed", weights = kept>,
     operand_placements = [#tile.placement<base = 0, pitch = 2, plane_pitch = 16, sample_pitch = 16, ring_rows = 8,
