@@ -11,6 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 from reference import Bounds, Unsupported, evaluate, outside, undecided
 from reference.arithmetic import fma
 from reference.bounds import OPERATORS as bounds_operators
+from reference.real import OPERATORS as real_operators
 
 OPSETS = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
 
@@ -364,6 +365,18 @@ def test_sums_of_two_bounded_operands(op):
     for _ in range(20):
         chosen = {k: np.where(rng.random(lo.shape) < 0.5, lo, hi) for k, lo, hi in zip("ab", lows, highs, strict=True)}
         assert not outside(evaluate(model, chosen)["y0"], open_).any()
+
+
+def test_softmax_of_open_values_far_apart():
+    """One of two large values is open by more than float64's digits: the result may be anything from a half to one."""
+    x = np.array([[-320.0, -320.0, -900.0]], np.float32)
+    higher = np.array([[-267.0, -320.0, -900.0]], np.float32)
+    model = one_node("Softmax", {"x": x}, axis=1)
+    open_ = real_operators["Softmax"]({"opset": 21, "axis": 1}, Bounds(x, higher))
+    for values in (x, higher):
+        assert not outside(both(model, {"x": values})[1][0], open_).any()
+    assert outside(np.array([[0.499, -0.001, 1e-6]]), open_).all()
+    assert not np.isnan(open_.low).any() and not np.isnan(open_.high).any()
 
 
 def evaluate_with_bounds(model, feed):

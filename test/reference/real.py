@@ -76,16 +76,25 @@ def _gelu_gate(attributes, x):
     return (1 + _erf(x / math.sqrt(2))) / 2
 
 
+def _log_of_others(x, axis):
+    """log of the sum of exp over all elements along `axis` but the one at hand."""
+    x = np.moveaxis(x, axis, 0)
+    nothing = np.full((1, *x.shape[1:]), -np.inf)
+    before = np.concatenate([nothing, np.logaddexp.accumulate(x, 0)[:-1]])
+    behind = np.concatenate([np.logaddexp.accumulate(x[::-1], 0)[::-1][1:], nothing])
+    return np.moveaxis(np.logaddexp(before, behind), 0, axis)
+
+
 def _softmax(attributes, x):
     current = attributes["opset"] >= 13
     axis = attributes.get("axis", -1 if current else 1)
     if not current and axis not in (-1, len(x.shape) - 1):
         raise NotImplementedError("flattening everything from the axis on")
-    top = high(x).max(axis, keepdims=True)
-    least, most = (np.exp(end - top) for end in _ends(x))
+    least, most = _ends(x)
     # Its own term is as small, and the others as large, as they may be; and the other way round.
-    smallest = least / (least + (most.sum(axis, keepdims=True) - most))
-    largest = most / (most + (least.sum(axis, keepdims=True) - least))
+    with np.errstate(over="ignore"):
+        smallest = 1 / (1 + np.exp(_log_of_others(most, axis) - least))
+        largest = 1 / (1 + np.exp(_log_of_others(least, axis) - most))
     count = x.shape[axis]
     return _around(smallest, largest, _ulps(largest, 2 * FUNCTION_ULPS + math.sqrt(count)))
 
