@@ -155,7 +155,7 @@ bool layers::readWindow(onnx::NodeOp node, ArrayRef<int64_t> inExtents, ArrayRef
     } else if (autoPad == "VALID") {
       before = 0;
     }
-    if (stride < 1 || dilation < 1 || before < 0)
+    if (stride < 1 || dilation < 1 || before < 0 || window.declaredAfter[axis] < 0)
       return false;
     window.strides[axis] = stride;
     window.dilations[axis] = dilation;

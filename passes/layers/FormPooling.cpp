@@ -130,7 +130,8 @@ Formed layers::formGlobalPool(LayerFormer &former, const LayerPattern &pattern) 
       axes = *values;
     }
     if (axes.empty())
-      return refuse("a reduction over all dimensions");
+      return refuse(node.intAttr("noop_with_empty_axes", 0) ? "a reduction over no dimension (noop_with_empty_axes)"
+                                                            : "a reduction over all dimensions");
     for (int64_t &axis : axes) {
       axis += axis < 0 ? rank : 0;
       if (axis < 0 || axis >= rank)

@@ -1,6 +1,8 @@
 //===- LayerFormer.cpp - forms tile layers from quantized onnx patterns ---===//
 
 #include "passes/layers/LayerFormer.h"
+
+#include "dialects/onnx/NodeBuilder.h"
 #include "passes/memory/Segment.h"
 
 #include "llvm/ADT/StringSwitch.h"
@@ -273,6 +275,17 @@ Block *LayerFormer::beginEpilogue(OperationState &state, TypeRange arguments) {
   return block;
 }
 
+/// The node's name; without one, what it gives (rewritten nodes may have no names for it, but the layer's end has).
+static std::string layerName(onnx::NodeOp named, const LayerPattern &pattern) {
+  if (!named.nodeName().empty())
+    return named.nodeName().str();
+  onnx::NodeOp quantize = pattern.quantize;
+  for (Value value : {Value(named->getResult(0)), Value(quantize->getResult(0))})
+    if (StringRef output = onnx::tensorName(value); !output.empty())
+      return (named.getOpType() + " giving " + output).str();
+  return named.getOpType().str();
+}
+
 void LayerFormer::describe(OperationState &state, const LayerPattern &pattern, ArrayRef<tile::QuantAttr> inputs) {
   SmallVector<Attribute> nodes;
   auto add = [&](onnx::NodeOp node) {
@@ -289,7 +302,7 @@ void LayerFormer::describe(OperationState &state, const LayerPattern &pattern, A
     add(node);
   if (!named)
     named = pattern.activations.empty() ? pattern.quantize : pattern.activations.back();
-  state.addAttribute("layer", builder.getStringAttr(named.nodeName()));
+  state.addAttribute("layer", builder.getStringAttr(layerName(named, pattern)));
   state.addAttribute("nodes", builder.getArrayAttr(nodes));
   SmallVector<Attribute> quants(inputs.begin(), inputs.end());
   state.addAttribute("input_quants", builder.getArrayAttr(quants));

@@ -6,9 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/layers/ElementwiseFunctions.h"
 #include "passes/layers/LayerFormer.h"
-
-#include "llvm/ADT/StringMap.h"
 
 #include <array>
 #include <cmath>
@@ -19,74 +18,6 @@ using namespace tilewright::layers;
 
 namespace {
 using Column = std::array<float, 256>;
-
-/// ONNX's float32 functions of one value; attributes are read from the node.
-using Unary = float (*)(float, onnx::NodeOp);
-const llvm::StringMap<Unary> &unaryFunctions() {
-  static const llvm::StringMap<Unary> table{
-      {"Identity", [](float x, onnx::NodeOp) { return x; }},
-      {"Relu", [](float x, onnx::NodeOp) { return x < 0 ? 0.0f : x; }},
-      {"LeakyRelu", [](float x, onnx::NodeOp n) { return x < 0 ? n.floatAttr("alpha", 0.01f) * x : x; }},
-      {"Elu", [](float x, onnx::NodeOp n) { return x < 0 ? n.floatAttr("alpha", 1.0f) * std::expm1(x) : x; }},
-      {"Selu",
-       [](float x, onnx::NodeOp n) {
-         float alpha = n.floatAttr("alpha", 1.67326319217681884765625f),
-               gamma = n.floatAttr("gamma", 1.05070102214813232421875f);
-         return gamma * (x <= 0 ? alpha * std::expm1(x) : x);
-       }},
-      {"Sigmoid", [](float x, onnx::NodeOp) { return static_cast<float>(1.0 / (1.0 + std::exp(-double(x)))); }},
-      {"Tanh", [](float x, onnx::NodeOp) { return std::tanh(x); }},
-      {"HardSigmoid",
-       [](float x, onnx::NodeOp n) {
-         return std::max(0.0f, std::min(1.0f, n.floatAttr("alpha", 0.2f) * x + n.floatAttr("beta", 0.5f)));
-       }},
-      {"HardSwish", [](float x, onnx::NodeOp) { return x * std::max(0.0f, std::min(1.0f, x / 6.0f + 0.5f)); }},
-      {"Softplus", [](float x, onnx::NodeOp) { return x > 20 ? x : std::log1p(std::exp(x)); }},
-      {"Softsign", [](float x, onnx::NodeOp) { return x / (1 + std::abs(x)); }},
-      {"Mish", [](float x, onnx::NodeOp) { return x * std::tanh(x > 20 ? x : std::log1p(std::exp(x))); }},
-      {"Gelu",
-       [](float x, onnx::NodeOp n) {
-         if (n.stringAttr("approximate", "none") == "tanh")
-           return 0.5f * x * (1 + std::tanh(0.7978845608f * (x + 0.044715f * x * x * x)));
-         return 0.5f * x * (1 + std::erf(x * 0.70710678118f));
-       }},
-      {"Erf", [](float x, onnx::NodeOp) { return std::erf(x); }},
-      {"Exp", [](float x, onnx::NodeOp) { return std::exp(x); }},
-      {"Log", [](float x, onnx::NodeOp) { return std::log(x); }},
-      {"Sqrt", [](float x, onnx::NodeOp) { return std::sqrt(x); }},
-      {"Abs", [](float x, onnx::NodeOp) { return std::abs(x); }},
-      {"Neg", [](float x, onnx::NodeOp) { return -x; }},
-      {"Reciprocal", [](float x, onnx::NodeOp) { return 1 / x; }},
-      {"Floor", [](float x, onnx::NodeOp) { return std::floor(x); }},
-      {"Ceil", [](float x, onnx::NodeOp) { return std::ceil(x); }},
-      {"Round", [](float x, onnx::NodeOp) { return std::nearbyint(x); }},
-      {"Sin", [](float x, onnx::NodeOp) { return std::sin(x); }},
-      {"Cos", [](float x, onnx::NodeOp) { return std::cos(x); }},
-  };
-  return table;
-}
-
-using Binary = float (*)(float, float);
-const llvm::StringMap<Binary> &binaryFunctions() {
-  static const llvm::StringMap<Binary> table{
-      {"Add", [](float a, float b) { return a + b; }},
-      {"Sub", [](float a, float b) { return a - b; }},
-      {"Mul", [](float a, float b) { return a * b; }},
-      {"Div", [](float a, float b) { return a / b; }},
-      {"Pow", [](float a, float b) { return std::pow(a, b); }},
-      {"PRelu", [](float a, float b) { return a < 0 ? a * b : a; }},
-      {"Min", [](float a, float b) { return std::min(a, b); }},
-      {"Max", [](float a, float b) { return std::max(a, b); }},
-  };
-  return table;
-}
-
-bool isKnown(onnx::NodeOp node) {
-  if (!node.getDomain().empty())
-    return false;
-  bool binary = binaryFunctions().contains(node.getOpType()) && node.getInputs().size() == 2;
-  return binary || unaryFunctions().contains(node.getOpType()) || node.is("Clip");
-}
 
 bool isSingleConstant(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -104,7 +35,7 @@ bool evaluate(Value value, Value source, const Column &input, llvm::DenseMap<Val
     result.fill((*realConstant(value, 1))[0]);
   } else {
     auto node = value.getDefiningOp<onnx::NodeOp>();
-    if (!node || !isKnown(node))
+    if (!node || !isElementwiseFunction(node))
       return false;
     SmallVector<Column, 3> columns;
     for (unsigned i = 0; i < node.getInputs().size(); ++i) {
@@ -122,9 +53,9 @@ bool evaluate(Value value, Value source, const Column &input, llvm::DenseMap<Val
         float high = node.input(2) ? columns[2][i] : node.floatAttr("max", std::numeric_limits<float>::infinity());
         result[i] = std::min(std::max(columns[0][i], low), high);
       } else if (columns.size() == 2) {
-        result[i] = binaryFunctions().lookup(node.getOpType())(columns[0][i], columns[1][i]);
+        result[i] = binaryFunction(node.getOpType())(columns[0][i], columns[1][i]);
       } else {
-        result[i] = unaryFunctions().lookup(node.getOpType())(columns[0][i], node);
+        result[i] = unaryFunction(node.getOpType())(columns[0][i], node);
       }
     }
   }
@@ -147,7 +78,7 @@ bool layers::unarySource(Value value, Value &source) {
       continue;
     }
     auto node = next.getDefiningOp<onnx::NodeOp>();
-    if (!node || !isKnown(node))
+    if (!node || !isElementwiseFunction(node))
       return false;
     for (unsigned i = 0; i < node.getInputs().size(); ++i)
       if (node.input(i))

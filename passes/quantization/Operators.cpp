@@ -4,6 +4,7 @@
 
 #include "dialects/onnx/ConstantData.h"
 #include "frontend/OnnxSchema.h"
+#include "passes/layers/ElementwiseFunctions.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -133,17 +134,10 @@ bool isFusedActivation(onnx::NodeOp node) {
 }
 
 bool isElementwise(onnx::NodeOp node) {
-  static const llvm::StringSet<> unary = {
-      "Relu",       "LeakyRelu", "Sigmoid",         "Tanh",  "HardSigmoid", "HardSwish", "Elu", "Selu", "Celu",
-      "Gelu",       "Softplus",  "Softsign",        "Mish",  "Erf",         "Exp",       "Log", "Sqrt", "Abs",
-      "Reciprocal", "Neg",       "ThresholdedRelu", "Swish", "Sin",         "Cos"};
-  static const llvm::StringSet<> binary = {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "PRelu", "Clip"};
-  if (!node.getDomain().empty() || node.getOutputs().size() != 1 || !isFloatTensor(node.getOutputs()[0]))
+  if (!layers::isElementwiseFunction(node) || !isFloatTensor(node.getOutputs()[0]))
     return false;
-  if (unary.contains(node.getOpType()))
+  if (layers::unaryFunction(node.getOpType()))
     return isFloatTensor(node.input(0));
-  if (!binary.contains(node.getOpType()))
-    return false;
   Type result = node.getOutputs()[0].getType();
   return llvm::all_of(node.getInputs(), [&](Value value) {
     return onnx::isAbsent(value) || isFloatConstant(value, 1) ||

@@ -158,3 +158,61 @@ def test_a_convolution_with_relu_to_a_negative_scale(target):
     constants["w"] = rng.integers(-9, 10, (4, 3, 1, 1)).astype(np.int8)
     model = network(nodes, [("x", np.int8, (1, 3, 8, 8))], ("y", np.int8, (1, 4, 8, 8)), constants)
     check(model, {"x": rng.integers(-128, 128, (1, 3, 8, 8)).astype(np.int8)}, target)
+
+
+def float_net(*nodes, constants=()):
+    info = [helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, s) for n, s in (("x", (1, 3, 8, 8)), ("y", None))]
+    graph = helper.make_graph(
+        list(nodes), "net", info[:1], info[1:], [numpy_helper.from_array(v, k) for k, v in dict(constants).items()]
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 24)], ir_version=10)
+
+
+WEIGHTS = np.random.default_rng(2).normal(size=(8, 3, 3, 3)).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    "op, attributes",
+    [
+        ("Celu", {"alpha": 0.7}),
+        ("ThresholdedRelu", {"alpha": 0.4}),
+        ("Swish", {"alpha": 1.5}),
+        ("Shrink", {"lambd": 0.6, "bias": 0.2}),
+    ],
+)
+def test_whatever_quantization_surrounds_has_a_table(op, attributes):
+    model = float_net(
+        helper.make_node("Conv", ["x", "w"], ["c"]),
+        helper.make_node(op, ["c"], ["y"], **attributes),
+        constants={"w": WEIGHTS},
+    )
+    x = np.random.default_rng(4).normal(size=(1, 3, 8, 8)).astype(np.float32)
+    compiled = tilewright.compile(model, quantize="int8", calibration={"x": x})
+    outputs, report = compiled.run_and_profile({"x": x})
+    assert [layer["kind"] for layer in report.layers if layer["unit"] != "host"] != []
+    assert op not in str([layer for layer in report.layers if layer["unit"] == "host"])
+    want = tilewright.compile(model, target="cpu").run({"x": x})["y"]
+    assert np.sqrt(np.mean((outputs["y"] - want) ** 2) / np.mean(want**2)) < 0.05
+
+
+def test_negative_padding_at_the_end_runs_on_the_host():
+    model = float_net(helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, -1, -2]), constants={"w": WEIGHTS})
+    x = np.random.default_rng(4).normal(size=(1, 3, 8, 8)).astype(np.float32)
+    compiled = tilewright.compile(model, quantize="int8", calibration={"x": x})
+    outputs, report = compiled.run_and_profile({"x": x})
+    assert "negative" in str([layer["fallback_reason"] for layer in report.layers])
+    want = tilewright.compile(model, target="cpu").run({"x": x})["y"]
+    assert outputs["y"].shape == want.shape
+    assert np.sqrt(np.mean((outputs["y"] - want) ** 2) / np.mean(want**2)) < 0.05
+
+
+def test_layers_of_nodes_without_names_are_called_by_what_they_give():
+    model = float_net(
+        helper.make_node("Conv", ["x", "w"], ["c"]),
+        helper.make_node("MaxPool", ["c"], ["y"], kernel_shape=[2, 2]),
+        constants={"w": WEIGHTS},
+    )
+    x = np.random.default_rng(4).normal(size=(1, 3, 8, 8)).astype(np.float32)
+    compiled = tilewright.compile(model, quantize="int8", calibration={"x": x})
+    _, report = compiled.run_and_profile({"x": x})
+    assert {"Conv giving c", "MaxPool giving y"} <= {layer["name"] for layer in report.layers}
