@@ -92,6 +92,7 @@ RangeTable Calibration::ranges(const RangeMethod &method) {
                           llvm::map_to_vector(readers.lookup(value), [&](Value v) { return values(v); }));
     }
   for (auto &[value, statistics] : tensors)
-    table[keys[value]] = statistics.choose(method);
+    if (auto [slot, isNew] = table.try_emplace(keys[value], statistics.choose(method)); !isNew)
+      slot->second.include(statistics.choose(method)); // tensors without names of their own may share a key
   return table;
 }

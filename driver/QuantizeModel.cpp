@@ -43,6 +43,15 @@ static void insertQdq(PassManager &passes, std::shared_ptr<const RangeTable> tab
   passes.addNestedPass<func::FuncOp>(createCSEPass());
 }
 
+/// One sample at a time, where the model leaves the number of samples open.
+static std::optional<int64_t> openBatch(func::FuncOp declared) {
+  bool isOpen = llvm::any_of(declared.getArgumentTypes(), [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.getRank() > 0 && tensor.isDynamicDim(0);
+  });
+  return isOpen ? std::optional<int64_t>(1) : std::nullopt;
+}
+
 QuantizationResult tilewright::quantizeModel(MLIRContext &context, std::shared_ptr<const MappedFile> model,
                                              const CompileOptions &options,
                                              llvm::MutableArrayRef<Specialisation> specialisations,
@@ -55,10 +64,14 @@ QuantizationResult tilewright::quantizeModel(MLIRContext &context, std::shared_p
   RangeMethod method = RangeMethod::parse(options.calibrationRange);
   CalibrationData data(options.calibration);
   result.uncalibrated = data.isRandom();
-  OwningOpRef<ModuleOp> declared = importOnnx(context, model, {});
-  InputShapeMap shapes =
-      data.sampleShapes(declared->lookupSymbol<func::FuncOp>("main"), parseInputShapes(options.inputShapes).front());
-  Specialisation calibrated = importSpecialisation(context, model, shapes, 1, diagnostics);
+  const InputShapeMap wanted = parseInputShapes(options.inputShapes).front();
+  ImportOptions asDeclared;
+  for (const auto &[name, shape] : wanted)
+    asDeclared.overridable.insert(name);
+  OwningOpRef<ModuleOp> declared = importOnnx(context, model, asDeclared);
+  auto declaredMain = declared->lookupSymbol<func::FuncOp>("main");
+  InputShapeMap shapes = data.sampleShapes(declaredMain, wanted);
+  Specialisation calibrated = importSpecialisation(context, model, shapes, openBatch(declaredMain), diagnostics);
   PassManager fold(&context);
   foldAffine(fold);
   diagnostics.raiseIf(failed(fold.run(*calibrated.module)), "preparing for calibration");

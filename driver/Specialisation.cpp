@@ -87,7 +87,10 @@ static std::unique_ptr<package::TensorT> declare(const std::string &name, Type t
 }
 
 Signature declaredSignature(MLIRContext &context, std::shared_ptr<const MappedFile> model, func::FuncOp compiled) {
-  OwningOpRef<ModuleOp> module = importOnnx(context, model, {});
+  ImportOptions options;
+  for (unsigned index = 0; index < compiled.getNumArguments(); ++index)
+    options.overridable.insert(argumentName(compiled, index));
+  OwningOpRef<ModuleOp> module = importOnnx(context, model, options);
   PassManager passes(&context);
   buildOnnxPipeline(passes);
   // With open sizes a model may not pass: then its outputs are declared with the sizes that it was compiled for.

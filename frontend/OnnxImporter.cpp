@@ -75,7 +75,7 @@ private:
   void importMain(const ImportOptions &options) {
     const Graph &graph = model.graph;
     // Before IR version 4 an initializer had to be listed as an input and was a constant; since then one that is listed
-    // is an input with a default value.
+    // is an input with a default value, which is compiled in unless somebody asks for the input.
     std::unordered_map<std::string_view, const Tensor *> initializers;
     for (const Tensor &tensor : graph.initializers)
       if (!initializers.emplace(tensor.name, &tensor).second)
@@ -85,7 +85,9 @@ private:
     for (const ValueInfo &input : graph.inputs) {
       if (!names.insert(input.name).second)
         fail("input '" + str(input.name) + "' is listed twice");
-      if (model.irVersion >= 4 || !initializers.count(input.name))
+      std::string name(input.name);
+      if (!initializers.count(input.name) ||
+          (model.irVersion >= 4 && (options.inputShapes.count(name) || options.overridable.count(name))))
         inputs.push_back(&input);
     }
     InputShapes shapes(file, inputs, options);

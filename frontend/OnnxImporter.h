@@ -16,6 +16,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 
 namespace tilewright {
 
@@ -25,6 +26,9 @@ struct ImportOptions {
   std::map<std::string, std::vector<int64_t>> inputShapes;
   /// The number for the first dimension of inputs where the model leaves it open.
   std::optional<int64_t> batch;
+  /// Inputs that stay inputs although an initializer gives them a default value, besides those in `inputShapes`; all
+  /// others of this kind are constants (they are weights that an exporter listed).
+  std::set<std::string> overridable;
 };
 
 /// Imports the model in the file at `path`. Throws Error, one message, when it cannot be read or is malformed: cut

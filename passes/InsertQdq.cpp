@@ -125,7 +125,10 @@ private:
     const ActivationParameters chosen = parameters.lookup(tensor);
     auto type = cast<RankedTensorType>(tensor.getType());
     Type element = isUnsigned ? builder.getIntegerType(8, /*isSigned=*/false) : builder.getI8Type();
-    std::string name = keys.lookup(tensor), quantizedName = name + "_quantized", realName = name + "_dequantized";
+    std::string name = keys.lookup(tensor);
+    if (unsigned before = named[name]++) // tensors without names of their own may share a key
+      name += "_" + std::to_string(before + 1);
+    std::string quantizedName = name + "_quantized", realName = name + "_dequantized";
     auto locate = [&](StringRef what) { return NameLoc::get(builder.getStringAttr(name + "/" + what.str())); };
 
     Location loc = locate("QuantizeLinear");
@@ -145,6 +148,7 @@ private:
 
   std::shared_ptr<const RangeTable> table;
   llvm::DenseMap<Value, std::string> keys;
+  llvm::StringMap<unsigned> named;
   ParameterTable parameters;
 };
 

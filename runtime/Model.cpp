@@ -168,7 +168,8 @@ std::vector<TensorView> Model::State::orderInputs(const std::map<std::string, Te
   }
   for (const auto &[name, view] : given)
     if (std::none_of(inputs.begin(), inputs.end(), [&, &n = name](const TensorInfo &info) { return info.name == n; }))
-      throw Error(file->path() + ": the model has no input '" + name + "'; it takes: " + listText(inputs));
+      throw Error(file->path() + ": the model has no input '" + name + "'; it takes: " + listText(inputs) +
+                  " (an input that has a default value was compiled in, unless --input-shape named it)");
   return views;
 }
 

@@ -29,7 +29,8 @@ FailureOr<ParameterTable> tilewright::chooseParameters(ArrayRef<QuantizedLayer> 
   for (Value tensor : tensors) {
     auto found = table.find(keys.lookup(tensor));
     if (found == table.end())
-      return emitError(tensor.getLoc()) << "no calibration range for tensor '" << keys.lookup(tensor) << "'";
+      return emitError(tensor.getLoc()) << "no calibration range for tensor '" << keys.lookup(tensor)
+                                        << "': calibrate at the sizes for which is compiled";
     auto [slot, isNew] = merged.try_emplace(shared.getLeaderValue(tensor), found->second);
     slot->second.include(found->second);
   }

@@ -5,8 +5,10 @@
 #include "common/Error.h"
 #include "dialects/onnx/NodeBuilder.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/xxhash.h"
 
 #include <cmath>
 
@@ -36,22 +38,31 @@ RangeTable tilewright::readRangeTable(const std::string &path) {
   return table;
 }
 
+/// Of a value without a name: what computes it. Constants are left out, as they may hold sizes.
+static std::string describe(OpResult value, const llvm::DenseMap<Value, std::string> &keys) {
+  auto node = cast<onnx::NodeOp>(value.getOwner());
+  std::string key;
+  for (Value operand : node.getInputs())
+    if (auto found = keys.find(operand); found != keys.end())
+      key += (key.empty() ? "" : ",") + found->second;
+  key += "/" + node.getOpType().str();
+  if (value.getResultNumber() > 0)
+    key += "." + std::to_string(value.getResultNumber());
+  constexpr size_t kLongest = 200; // of a chain of values without names each key holds those before
+  if (key.size() > kLongest)
+    key = "#" + llvm::utohexstr(llvm::xxh3_64bits(key));
+  return key;
+}
+
 llvm::DenseMap<Value, std::string> tilewright::calibrationKeys(func::FuncOp function) {
   llvm::DenseMap<Value, std::string> keys;
-  llvm::StringMap<bool> taken;
-  auto add = [&](Value value) {
-    std::string key = onnx::tensorName(value).str();
-    if (key.empty() || !taken.try_emplace(key, true).second) {
-      key = "#" + std::to_string(keys.size());
-      taken[key] = true;
-    }
-    keys[value] = key;
-  };
   for (Value argument : function.getArguments())
-    add(argument);
-  function.walk([&](onnx::NodeOp node) {
-    for (Value result : node.getOutputs())
-      add(result);
+    keys[argument] = onnx::tensorName(argument).str();
+  function.walk<WalkOrder::PreOrder>([&](onnx::NodeOp node) {
+    for (OpResult result : node->getResults()) {
+      std::string name = onnx::tensorName(result).str();
+      keys[result] = name.empty() ? describe(result, keys) : name;
+    }
   });
   return keys;
 }

@@ -32,9 +32,10 @@ using RangeTable = llvm::StringMap<CalibratedRange>;
 /// Reads a table from a JSON file. Throws Error naming the file and the entry that is wrong.
 RangeTable readRangeTable(const std::string &path);
 
-/// A key for each tensor that nodes of `function` make or that is an argument: its name in the model, or, where it has
-/// none or one that was there before, a number in program order. The same for the same IR, so calibration and the
-/// quantization that follows agree.
+/// A key for each tensor that nodes of `function` make or that is an argument: its name in the model, or, where a
+/// rewrite made it and it has none, the operator and the keys of its operands. No key depends on where a node stands or
+/// on sizes: what calibration saw at one size holds at another, where rewrites may differ. Tensors may share a key; the
+/// key's range is then that of all of them.
 llvm::DenseMap<mlir::Value, std::string> calibrationKeys(mlir::func::FuncOp function);
 
 /// The pass insert-qdq with a table that is at hand.

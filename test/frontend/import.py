@@ -1,6 +1,7 @@
 # The importer mirrors a model: order, names, absent operands, symbols, constants, subgraphs, functions.
 # RUN: %python %s %t.onnx
-# RUN: tilewright-opt --import-onnx=%t.onnx | FileCheck %s
+# RUN: tilewright-opt --import-onnx=%t.onnx --input-shape=k:3 | FileCheck %s
+# RUN: tilewright-opt --import-onnx=%t.onnx | FileCheck %s --check-prefix=DEFAULT
 # RUN: tilewright-opt --import-onnx=%t.onnx --batch=4 | FileCheck %s --check-prefix=BATCH
 # RUN: not tilewright-opt --import-onnx=%t.onnx --input-shape=z:1x2 2>&1 | FileCheck %s --check-prefix=NOINPUT
 # RUN: not tilewright-opt --import-onnx=%t.onnx --input-shape=x:1x5 2>&1 | FileCheck %s --check-prefix=FIXED
@@ -52,7 +53,7 @@ onnx.save(model, sys.argv[1])
 # CHECK: func.func @main(%[[X:.*]]: tensor<?x3xf32> {onnx.dim_symbols = ["N", ""], onnx.name = "x"},
 # CHECK-SAME: tensor<?x?xf32> {onnx.dim_symbols = ["", "N"], onnx.name = "u"}
 # CHECK-SAME: %[[C:.*]]: tensor<i1> {onnx.dim_symbols = [], onnx.name = "c"}
-# An initializer that is an input may be given by the caller.
+# An initializer that is an input may be given by the caller, where the input is asked for.
 # CHECK-SAME: %[[K:.*]]: tensor<3xf32> {onnx.default_value = dense<[1.000000e+00, 2.000000e+00, 3.000000e+00]>
 # CHECK-SAME: -> (tensor<*x!onnx.unknown> {onnx.name = "y"}, tensor<?x3xf32> {onnx.name = "x"})
 # CHECK: %[[NONE:.*]] = onnx.none
@@ -68,9 +69,15 @@ onnx.save(model, sys.argv[1])
 # CHECK-SAME: onnx.function = "local::Scale", onnx.function_attributes = ["by"]
 # CHECK: onnx.node "LeakyRelu" since 16 (%{{.*}}) {alpha = #onnx.attribute_reference<"by">}
 
+# Where it is not, the default value is a constant.
+# DEFAULT: func.func @main(%[[X:.*]]: tensor<?x3xf32>
+# DEFAULT-NOT: default_value
+# DEFAULT: %[[K:.*]] = onnx.constant dense<[1.000000e+00, 2.000000e+00, 3.000000e+00]>
+# DEFAULT: onnx.node "local::Scale" since 1 (%[[X]], %[[K]])
+
 # The batch is the number for a leading symbol, wherever the symbol occurs, and for nameless leading dimensions.
 # BATCH: func.func @main(%{{.*}}: tensor<4x3xf32>
 # BATCH-SAME: tensor<4x4xf32>
 
-# NOINPUT: import.py.tmp.onnx: there is no input 'z' to give a shape to; the inputs are: x, u, c, k
+# NOINPUT: import.py.tmp.onnx: there is no input 'z' to give a shape to; the inputs are: x, u, c
 # FIXED: input 'x' has the fixed shape Nx3; it cannot be compiled for 1x5
