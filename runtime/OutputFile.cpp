@@ -19,7 +19,8 @@ OutputFile::OutputFile(const std::string &given) : target(given) {
   if (target == kStandardOutput || (exists && !S_ISREG(status.st_mode))) {
     if (exists && S_ISDIR(status.st_mode))
       throw Error(target + ": cannot be written: it is a folder");
-    if (!(file = std::tmpfile()))
+    file = std::tmpfile();
+    if (!file)
       fail();
     return;
   }
