@@ -91,7 +91,7 @@ private:
   void lowerToArray();
   void chooseHostWork();
   void compileHostCode();
-  std::string hostReason(const cpu::HostGroup &group) const;
+  std::pair<std::string, onnx::NodeOp> hostReason(const cpu::HostGroup &group) const;
   void buildPlans();
   void declareModel();
 
@@ -299,21 +299,19 @@ void Compilation::compileHostCode() {
   hostCode = std::move(*code);
 }
 
-/// Why a group runs on the host, for the report.
-std::string Compilation::hostReason(const cpu::HostGroup &group) const {
+/// Why a group runs on the host, for the report, and the node that the reason is about.
+std::pair<std::string, onnx::NodeOp> Compilation::hostReason(const cpu::HostGroup &group) const {
   if (options.target == "cpu")
-    return "compiled for the cpu";
+    return {"compiled for the cpu", group.root()};
   // Conversions between 8 bits and float are where they are because of their neighbours.
-  StringAttr conversion;
+  std::pair<std::string, onnx::NodeOp> conversion{"its operands are not quantized", group.root()};
   for (onnx::NodeOp node : group.nodes)
     if (auto reason = node->getAttrOfType<StringAttr>(layers::kHostReasonAttr)) {
       if (!node.is("QuantizeLinear") && !node.is("DequantizeLinear"))
-        return reason.str();
-      conversion = reason;
+        return {reason.str(), node};
+      conversion = {reason.str(), node};
     }
-  if (conversion)
-    return conversion.str();
-  return "its operands are not quantized";
+  return conversion;
 }
 
 void Compilation::buildPlans() {
@@ -322,8 +320,10 @@ void Compilation::buildPlans() {
   for (size_t i = 0; i < specialisations.size(); ++i) {
     PlanBuilder builder(writer, constants, specialisations[i].main);
     for (size_t part = 0; part < work[i].host.size(); ++part) {
-      for (const cpu::HostGroup &group : work[i].host[part])
-        builder.addHostCall(hostCode.kernels[next++], hostReason(group));
+      for (const cpu::HostGroup &group : work[i].host[part]) {
+        auto [reason, shown] = hostReason(group);
+        builder.addHostCall(hostCode.kernels[next++], reason, shown);
+      }
       if (part >= work[i].runs.size())
         continue;
       systolic::RunOp run = work[i].runs[part];

@@ -16,6 +16,7 @@ void buildTilePipeline(OpPassManager &manager, const std::string &config, bool e
   OpPassManager &function = manager.nest<func::FuncOp>();
   function.addPass(createQuantizedToQdqPass());
   function.addPass(createFormLayersPass({target}));
+  function.addPass(createCSEPass()); // layers that read one tensor in one layout share its map
   function.addPass(createFuseLayersPass({target}));
   if (exposeTensors)
     function.addPass(createExposeTensorsPass());

@@ -134,7 +134,7 @@ static std::string typeText(Value value) {
   return runtime::shapeText(buffer.shape) + " " + runtime::elementTypeName(buffer.type);
 }
 
-void PlanBuilder::addHostCall(const cpu::HostKernel &kernel, const std::string &reason) {
+void PlanBuilder::addHostCall(const cpu::HostKernel &kernel, const std::string &reason, onnx::NodeOp shown) {
   // A Reshape inside the network costs nothing: its result lies where its operand does.
   if (kernel.isCopy && kernel.inputs.size() == 1 && kernel.outputs.size() == 1 && !outputs.count(kernel.outputs[0])) {
     uint32_t source = bufferOf(kernel.inputs[0]);
@@ -153,8 +153,10 @@ void PlanBuilder::addHostCall(const cpu::HostKernel &kernel, const std::string &
   for (const std::string &name : kernel.nodeNames)
     if (!name.empty())
       layer.nodes.push_back(name);
-  layer.name = layer.nodes.empty() ? kernel.kind : layer.nodes.front();
-  layer.kind = kernel.kind;
+  layer.kind = shown.getQualifiedName();
+  layer.name = shown.nodeName().str();
+  if (layer.name.empty())
+    layer.name = layer.nodes.empty() ? layer.kind : layer.nodes.front();
   layer.unit = "host";
   layer.shape = kernel.outputs.empty() ? "" : typeText(kernel.outputs[0]);
   layer.reason = reason;

@@ -27,8 +27,8 @@ public:
   /// `main`: static shapes. `constants` keeps the bytes that `writer` was given alive; both outlive the builder.
   PlanBuilder(runtime::PackageWriter &writer, std::deque<onnx::ConstantBytes> &constants, mlir::func::FuncOp main);
 
-  /// `reason`: why it runs on the host.
-  void addHostCall(const cpu::HostKernel &kernel, const std::string &reason);
+  /// `reason`: why it runs on the host; `shown`: the one of its nodes that it is called after in reports.
+  void addHostCall(const cpu::HostKernel &kernel, const std::string &reason, onnx::NodeOp shown);
   /// One execution of a device program, with the copies of its tensors to and from the device's memory. `program` stays
   /// alive until the package is written.
   void addDeviceRun(const systolic::DeviceProgram &program, mlir::ValueRange inputs, mlir::ValueRange outputs);

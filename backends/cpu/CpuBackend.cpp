@@ -186,7 +186,6 @@ FailureOr<HostCode> compileHostGroups(ArrayRef<HostGroup> groups, const HostOpti
     kernel.scratchBytes = plan.scratchBytes;
     for (NodeOp node : group.nodes)
       kernel.nodeNames.push_back(node.nodeName().str());
-    kernel.kind = root.getQualifiedName();
     kernel.isCopy = group.nodes.size() == 1 && findOperator(root)->isCopy;
     code.kernels.push_back(std::move(kernel));
   }

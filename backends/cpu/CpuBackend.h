@@ -34,8 +34,6 @@ struct HostKernel {
   int64_t scratchBytes = 0;
   /// Names of the group's nodes in the model; empty strings for unnamed ones.
   std::vector<std::string> nodeNames;
-  /// Operator of the root, e.g. "Conv".
-  std::string kind;
   /// True when the output is a byte copy of the only input (Reshape, Flatten, Identity, ...): the caller may let them
   /// share memory and leave the call out.
   bool isCopy = false;

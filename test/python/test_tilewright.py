@@ -70,6 +70,29 @@ def test_int8_on_the_array(x):
     assert "utilization" in str(report)
 
 
+def test_host_steps_are_called_after_the_node_that_is_the_reason(x):
+    """A product of two activations, its conversions in the same kernel."""
+    graph = conv_model(1).graph
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["a"], name="left", pads=[1, 1, 1, 1]),
+        helper.make_node("Conv", ["x", "w"], ["b"], name="right", pads=[1, 1, 1, 1]),
+        helper.make_node("Sigmoid", ["b"], ["gate"], name="gate"),
+        helper.make_node("Mul", ["a", "gate"], ["m"], name="product"),
+        helper.make_node("Relu", ["m"], ["r"], name="relu"),
+        helper.make_node("Conv", ["r", "v"], ["y"], name="after", pads=[1, 1, 1, 1]),
+    ]
+    v = np.random.default_rng(4).uniform(-0.2, 0.2, (16, 16, 3, 3)).astype(np.float32)
+    weights = [*graph.initializer, numpy_helper.from_array(v, "v")]
+    graph = helper.make_graph(nodes, "net", graph.input, graph.output, weights)
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    model = tilewright.compile(proto, quantize="int8", calibration={"x": x})
+    steps = [layer for layer in model.profile({"x": x}, executor="model").layers if layer["unit"] == "host"]
+    product = next(step for step in steps if step["kind"] == "Mul")
+    assert product["name"] == "product"
+    assert "a product of two activations" in product["fallback_reason"]
+    assert all(step["fallback_reason"] for step in steps)
+
+
 def test_accuracy_is_in_package_and_report(x, tmp_path):
     """x is rounded, then the layer's weights and result: figures as computed from what it answers."""
     proto = conv_model(1)
