@@ -13,6 +13,7 @@
 #include "Vtop___024root.h"
 #include "Vtop_tilewright_fault_pkg.h"
 #include "isa_fields.h"
+#include "parameters.h"
 #include "verilated.h"
 
 #include <algorithm>

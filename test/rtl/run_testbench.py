@@ -103,8 +103,14 @@ def build(name: str, variant: dict[str, str], work: Path) -> Path:
     files = [work / "tilewright_fault_pkg.sv", work / "tilewright_isa_pkg.sv", rtl / "tilewright_float_pkg.sv"]
     files.append(top if top.exists() else rtl / f"{name}.sv")
     flags = ["-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert", "--unroll-count", "8"]
-    defines = " ".join(f"-DPARAMETER_{key}={value}" for key, value in variant.items())
-    program = work / tag / "testbench"
+    # What differs from testbench to testbench is in headers, not in flags: so Verilator's own sources are compiled once
+    # and then come from ccache.
+    model = work / tag
+    model.mkdir(exist_ok=True)
+    macros = [f"#define PARAMETER_{key} {value}\n" for key, value in variant.items()]
+    write_if_changed(model / "parameters.h", "".join(["#pragma once\n", *macros]))
+    write_if_changed(model / "isa_fields.h", fields_header((work / "tilewright_isa_pkg.sv").read_text()))
+    program = model / "testbench"
     command = [
         "verilator",
         "--cc",
@@ -121,11 +127,11 @@ def build(name: str, variant: dict[str, str], work: Path) -> Path:
         "--prefix",
         "Vtop",
         "--Mdir",
-        work / tag,
+        model,
         "-o",
         program,
         "-CFLAGS",
-        f"-O3 -march=x86-64-v3 -ffp-contract=off -std=gnu++20 -w -I{ROOT} -I{HERE} -I{work} {defines}",
+        f"-O3 -march=x86-64-v3 -ffp-contract=off -std=gnu++20 -w -I{ROOT} -I{HERE}",
         "-MAKEFLAGS",
         "OPT_FAST=-O3 OPT_SLOW=-O1 OPT_GLOBAL=-O1",  # instead of Verilator's -Os, which would come last
         "-LDFLAGS",
@@ -175,7 +181,6 @@ def main() -> None:
 
     package = work / "tilewright_isa_pkg.sv"
     subprocess.run([sys.executable, ISA / "generate_isa.py", ISA / "descriptors.toml", "--sv", package], check=True)
-    write_if_changed(work / "isa_fields.h", fields_header(package.read_text()))
     write_if_changed(
         work / "tilewright_fault_pkg.sv",
         "package tilewright_fault_pkg;\n  int fault /* verilator public_flat_rw */;\nendpackage\n",
