@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "backends/cpu/AverageWindow.h"
 #include "backends/cpu/Constants.h"
 #include "backends/cpu/KernelBuilder.h"
 #include "backends/cpu/Passes.h"
@@ -107,14 +108,19 @@ private:
   void replace(OpBuilder &builder, NodeOp fused, std::pair<int64_t, int64_t> bounds);
   void fuseBinary();
   void fuseContraction();
+  void fuseAverage();
 
   Value none(OpBuilder &b) { return onnx::NoneOp::create(b, op.getLoc(), b.getNoneType()); }
+  /// A node of the result's shape, and its element type unless `element` is given.
   NodeOp create(OpBuilder &b, StringRef domain, StringRef name, int64_t version, ArrayRef<Value> operands,
-                DictionaryAttr attributes) {
+                DictionaryAttr attributes, Type element = nullptr) {
     SmallVector<Value> inputs;
+    Type result = quantize->getResult(0).getType();
+    if (element)
+      result = cast<RankedTensorType>(result).clone(element);
     for (Value operand : operands)
       inputs.push_back(operand ? operand : none(b));
-    NodeOp created = NodeOp::create(b, op.getLoc(), quantize->getResultTypes(), inputs, b.getStringAttr(name),
+    NodeOp created = NodeOp::create(b, op.getLoc(), TypeRange(result), inputs, b.getStringAttr(name),
                                     b.getStringAttr(domain), b.getI64IntegerAttr(version), attributes, ArrayAttr(), 0);
     // What passes noted on the operator (why it is on the host) holds for the fused one.
     for (NamedAttribute note : op->getDiscardableAttrs())
@@ -192,6 +198,8 @@ void Fusion::run(bool additionsOnly) {
     return;
   if (op.is("Add") || op.is("Mul"))
     return fuseBinary();
+  if (!additionsOnly && (op.is("AveragePool") || op.is("GlobalAveragePool") || op.is("ReduceMean")))
+    return fuseAverage();
   if (!additionsOnly && (op.is("Conv") || op.is("MatMul") || op.is("Gemm")))
     fuseContraction();
 }
@@ -211,6 +219,62 @@ void Fusion::fuseBinary() {
                         {a->quantized, a->scale, a->zeroPoint, b->quantized, b->scale, b->zeroPoint, quantize.input(1),
                          quantize.input(2)},
                         builder.getDictionaryAttr({}));
+  replace(builder, fused, *bounds);
+}
+
+/// As the array does it: the integers are added, exactly, and multiplied once by scale_x / (scale_y · count).
+void Fusion::fuseAverage() {
+  auto x = dequantized(op.input(0));
+  auto bounds = integerBounds();
+  auto scaleX = x ? constantFloats(x->scale) : std::nullopt, scaleY = constantFloats(quantize.input(1));
+  auto isScale = [](double scale) { return std::isfinite(scale) && scale > 0; };
+  if (quantize->hasAttr(onnx::kRoundsWithZeroPointAttr) || !bounds || !scaleX || !scaleY || scaleX->size() != 1 ||
+      !isByte(x->quantized) || !isScale((*scaleX)[0]) || !isScale((*scaleY)[0]) || !elementOf(x->scale).isF32() ||
+      !elementOf(quantize.input(1)).isF32())
+    return;
+  std::optional<AverageWindow> window = AverageWindow::of(op);
+  if (!window)
+    return;
+  SmallVector<float> factors = llvm::map_to_vector(window->counts, [&](int64_t count) {
+    return static_cast<float>((*scaleX)[0] / ((*scaleY)[0] * static_cast<double>(count)));
+  });
+  if (!llvm::all_of(factors, isScale))
+    return;
+
+  OpBuilder builder(quantize);
+  auto constant = [&](ArrayRef<int64_t> shape, Type element, auto values) -> Value {
+    auto elements = DenseElementsAttr::get(RankedTensorType::get(shape, element), values);
+    return onnx::ConstantOp::create(builder, op.getLoc(), elements.getType(), elements);
+  };
+  Shape result = shapeOf(op->getResult(0));
+  int64_t channels = result[1];
+  SmallVector<int64_t> onesShape{channels, 1}, factorShape(result);
+  onesShape.append(window->kernel);
+  factorShape[0] = factorShape[1] = 1;
+  if (llvm::all_equal(factors)) {
+    factors.resize(1);
+    factorShape.clear();
+  }
+  auto ints = [&](StringRef name, ArrayRef<int64_t> values) {
+    return builder.getNamedAttr(name, builder.getI64ArrayAttr(values));
+  };
+  Value sums = create(builder, "", "ConvInteger", 10,
+                      {x->quantized, constant(onesShape, builder.getI8Type(), ArrayRef<int8_t>(1)), x->zeroPoint},
+                      builder.getDictionaryAttr({ints("kernel_shape", window->kernel), ints("strides", window->strides),
+                                                 ints("dilations", window->dilations), ints("pads", window->pads),
+                                                 builder.getNamedAttr("group", builder.getI64IntegerAttr(channels))}),
+                      builder.getI32Type())
+                   ->getResult(0);
+  Value real =
+      create(builder, "", "Cast", 13, {sums},
+             builder.getDictionaryAttr(builder.getNamedAttr("to", builder.getI64IntegerAttr(1))), builder.getF32Type())
+          ->getResult(0);
+  Value scaled = create(builder, "", "Mul", 14, {real, constant(factorShape, builder.getF32Type(), ArrayRef(factors))},
+                        builder.getDictionaryAttr({}), builder.getF32Type())
+                     ->getResult(0);
+  NodeOp fused = create(builder, "", "QuantizeLinear", quantize.getSinceVersion(),
+                        {scaled, constant({}, builder.getF32Type(), ArrayRef<float>(1.0f)), quantize.input(2)},
+                        quantize.getNodeAttributes());
   replace(builder, fused, *bounds);
 }
 

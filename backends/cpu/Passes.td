@@ -12,7 +12,8 @@ def FuseQuantizedPass : Pass<"fuse-quantized", "::mlir::func::FuncOp"> {
     int32 sum, requantized as docs/numerics.md says. A Relu or Clip before the QuantizeLinear becomes a Clip of integers. The
     bias must be int32 with the product of the other two scales; others, and shapes of scales that the integer operators do
     not have, stay in floating point. An Add whose QuantizeLinear is marked to round with its zero point (it was a QLinearAdd, or the
-    compiler quantized it) becomes a QLinearAdd, the array's addition; a Mul of this kind becomes the QLinearMul that it was.
+    compiler quantized it) becomes a QLinearAdd, the array's addition; a Mul of this kind becomes the QLinearMul that it was. An average over the
+    spatial dimensions is the integers' exact sum, by ConvInteger with ones, times one factor.
   }];
   let options = [Option<"additionsOnly", "additions-only", "bool", /*default=*/"false",
                         "join additions and QLinearMul alone: what is written to a file keeps its products in floating point, for "

@@ -108,3 +108,23 @@ func.func @float_addition(%a: tensor<2x3xi8>, %b: tensor<2x3xi8>) -> tensor<2x3x
   %q = onnx.node "QuantizeLinear" since 21 (%y, %s, %z) : (tensor<2x3xf32>, tensor<f32>, tensor<i8>) -> tensor<2x3xi8>
   return %q : tensor<2x3xi8>
 }
+
+// An average of integers: their sum, and one factor per position, for windows at the edge count fewer.
+// CHECK-LABEL: func.func @average
+// CHECK-DAG: %[[ONES:.*]] = onnx.constant dense<1> : tensor<2x1x2xi8>
+// CHECK: %[[S:.*]] = onnx.node "ConvInteger" since 10 (%arg0, %[[ONES]], %[[Z:.*]]) {dilations = [1], group = 2 : i64, kernel_shape = [2], pads = [1, 0], strides = [2]} {{.*}} -> tensor<1x2x2xi32>
+// CHECK: %[[R:.*]] = onnx.node "Cast" since 13 (%[[S]])
+// CHECK: %[[M:.*]] = onnx.constant dense<{{\[\[\[}}2.000000e+00, 1.000000e+00]]]> : tensor<1x1x2xf32>
+// CHECK: %[[P:.*]] = onnx.node "Mul" since 14 (%[[R]], %[[M]])
+// CHECK: %[[ONE:.*]] = onnx.constant dense<1.000000e+00> : tensor<f32>
+// CHECK: %[[Q:.*]] = onnx.node "QuantizeLinear" since 21 (%[[P]], %[[ONE]], %[[Z]])
+// CHECK: return %[[Q]]
+func.func @average(%x: tensor<1x2x3xi8>) -> tensor<1x2x2xi8> {
+  %xs = onnx.constant dense<0.5> : tensor<f32>
+  %ys = onnx.constant dense<0.25> : tensor<f32>
+  %z = onnx.constant dense<3> : tensor<i8>
+  %xf = onnx.node "DequantizeLinear" since 21 (%x, %xs, %z) : (tensor<1x2x3xi8>, tensor<f32>, tensor<i8>) -> tensor<1x2x3xf32>
+  %y = onnx.node "AveragePool" since 19 (%xf) {kernel_shape = [2], strides = [2], pads = [1, 0]} : (tensor<1x2x3xf32>) -> tensor<1x2x2xf32>
+  %q = onnx.node "QuantizeLinear" since 21 (%y, %ys, %z) : (tensor<1x2x2xf32>, tensor<f32>, tensor<i8>) -> tensor<1x2x2xi8>
+  return %q : tensor<1x2x2xi8>
+}
