@@ -195,9 +195,9 @@ void Compilation::requireLayersFit(const Specialisation &specialisation) const {
   bool anyLayer = false;
   specialisation.main->walk([&](Operation *op) {
     anyLayer |= llvm::isa<tile::TileRootInterface>(op);
-    auto reason = op->getAttrOfType<StringAttr>(layers::kHostReasonAttr);
-    if (reason && tooSmall.empty() && reason.getValue().contains("on chip, "))
-      tooSmall = describeNode(cast<onnx::NodeOp>(op)) + ": " + reason.str();
+    if (op->hasAttr(layers::kTooLargeAttr) && tooSmall.empty())
+      tooSmall =
+          describeNode(cast<onnx::NodeOp>(op)) + ": " + op->getAttrOfType<StringAttr>(layers::kHostReasonAttr).str();
   });
   if (!anyLayer && !tooSmall.empty())
     throw Error(options.config + ": this array holds no layer of " + model->name() + ". " + tooSmall);

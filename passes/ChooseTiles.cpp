@@ -10,8 +10,6 @@
 #include "passes/memory/SegmentPlanner.h"
 #include "passes/memory/Structure.h"
 
-#include "common/Error.h"
-
 namespace tilewright {
 #define GEN_PASS_DEF_CHOOSETILESPASS
 #include "passes/Passes.h.inc"
@@ -32,8 +30,9 @@ static EstimateAttr estimateOf(MLIRContext *context, const CostEstimate &cost) {
                            StringAttr::get(context, cost.bound));
 }
 
-/// Tiles of a layer whose operands' slices are staged on chip by the back end: all sizes that are a power of two times
-/// the brick, and the whole extent; the fewest predicted cycles win, then the larger tile.
+/// Tiles, of one sample and one group, of a layer whose operands' slices are staged on chip by the back end: all sizes
+/// that are a power of two times the brick, and the whole extent; the fewest predicted cycles win, then the larger
+/// tile.
 static std::optional<LayerPlan> chooseBlock(TileRootInterface root, const TargetDescription &target) {
   IterationSpace space = root.getIterationSpace();
   std::string unit = target.unit(root);
@@ -65,9 +64,8 @@ static std::optional<LayerPlan> chooseBlock(TileRootInterface root, const Target
           for (auto [slice, extent] : llvm::zip_equal(operandSlices(root, index, offsets, plan.choice.sizes),
                                                       root.getOperandType(index).getShape()))
             extents.push_back(std::min(slice.size, extent));
-          // The reduction passes through in slices of the brick, double-buffered.
           if (root.getWeightsOperand() && index < root.getFirstResidual())
-            extents[1] = std::min(extents[1], 8 * brick.reduction);
+            extents[1] = std::min(extents[1], target.stagedReduction(root));
           onChip += target.mapBytes(extents, root.getOperandType(index).getElementType());
           plan.choice.mapBytes +=
               target.mapBytes(root.getOperandType(index).getShape(), root.getOperandType(index).getElementType());
@@ -100,36 +98,31 @@ struct ChooseTilesPass final : tilewright::impl::ChooseTilesPassBase<ChooseTiles
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    if (function.isExternal() || !function.getBody().hasOneBlock())
-      return;
-    std::unique_ptr<TargetDescription> description;
-    try {
-      description = createTarget(target);
-    } catch (const Error &error) {
-      function.emitError(error.what());
-      return signalPassFailure();
-    }
-    if (!description->placesBuffers()) {
-      if (failed(chooseBlocks(function, *description)))
-        signalPassFailure();
-      return;
-    }
+    if (failed(withTarget(function, target,
+                          [&](const TargetDescription &description) { return chooseTiles(function, description); })))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult chooseTiles(func::FuncOp function, const TargetDescription &description) {
+    if (!description.placesBuffers())
+      return chooseBlocks(function, description);
     for (SmallVector<Operation *> &run : deviceRuns(function))
-      legalizeMoves(run, *description);
+      legalizeMoves(run, description);
     for (SmallVector<Operation *> &run : deviceRuns(function))
-      groupLayers(run, *description);
+      groupLayers(run, description);
     for (size_t i = 0; i < deviceRuns(function).size(); ++i) {
       GroupOp tooLarge;
-      while (failed(planRun(deviceRuns(function)[i], *description, tooLarge))) {
+      while (failed(planRun(deviceRuns(function)[i], description, tooLarge))) {
         if (!tooLarge)
-          return signalPassFailure();
+          return failure();
         dissolve(tooLarge);
         tooLarge = nullptr;
       }
     }
+    return success();
   }
 
-private:
   LogicalResult chooseBlocks(func::FuncOp function, const TargetDescription &description) {
     WalkResult result = function.walk([&](TileRootInterface root) {
       std::optional<LayerPlan> plan = chooseBlock(root, description);

@@ -6,7 +6,6 @@
 #include "passes/layers/LayerFormer.h"
 #include "passes/memory/Segment.h"
 
-#include "common/Error.h"
 #include "llvm/Support/Format.h"
 
 namespace tilewright {
@@ -134,14 +133,11 @@ struct ExplainPass final : tilewright::impl::ExplainPassBase<ExplainPass> {
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    if (function.isExternal() || !function.getBody().hasOneBlock())
-      return;
-    try {
-      llvm::errs() << explain(function, *createTarget(target));
-    } catch (const Error &error) {
-      function.emitError(error.what());
+    if (failed(withTarget(function, target, [&](const TargetDescription &description) {
+          llvm::errs() << explain(function, description);
+          return success();
+        })))
       signalPassFailure();
-    }
   }
 };
 } // namespace

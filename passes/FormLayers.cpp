@@ -10,7 +10,6 @@
 
 #include "dialects/onnx/ConstantData.h"
 
-#include "common/Error.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -105,27 +104,26 @@ struct FormLayersPass final : impl::FormLayersPassBase<FormLayersPass> {
 
   void runOnOperation() override {
     mlir::func::FuncOp function = getOperation();
-    if (function.isExternal() || !function.getBody().hasOneBlock())
-      return;
-    std::unique_ptr<TargetDescription> description;
-    try {
-      description = createTarget(target);
-    } catch (const Error &error) {
-      function.emitError(error.what());
-      return signalPassFailure();
-    }
+    if (mlir::failed(withTarget(
+            function, target, [&](const TargetDescription &description) { return formLayers(function, description); })))
+      signalPassFailure();
+  }
+
+private:
+  mlir::LogicalResult formLayers(mlir::func::FuncOp function, const TargetDescription &description) {
     for (auto node : llvm::make_early_inc_range(function.getBody().front().getOps<onnx::NodeOp>()))
       wrapIntegerOperator(node);
     llvm::SmallVector<onnx::NodeOp> quantizations;
     for (auto node : function.getBody().front().getOps<onnx::NodeOp>())
       if (node.is("QuantizeLinear"))
         quantizations.push_back(node);
-    layers::LayerFormer former(*description, &getContext());
+    layers::LayerFormer former(description, &getContext());
     for (onnx::NodeOp quantize : quantizations)
       former.form(quantize);
     for (auto node : llvm::make_early_inc_range(function.getBody().front().getOps<onnx::NodeOp>()))
       foldLayoutIntoBoundary(node);
     eraseDead(function);
+    return mlir::success();
   }
 };
 } // namespace

@@ -9,7 +9,6 @@
 #include "passes/Passes.h"
 #include "passes/memory/Segment.h"
 
-#include "common/Error.h"
 #include "mlir/IR/IRMapping.h"
 
 namespace tilewright {
@@ -103,15 +102,13 @@ struct FuseLayersPass final : tilewright::impl::FuseLayersPassBase<FuseLayersPas
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    if (function.isExternal() || !function.getBody().hasOneBlock())
-      return;
-    std::unique_ptr<TargetDescription> description;
-    try {
-      description = createTarget(target);
-    } catch (const Error &error) {
-      function.emitError(error.what());
-      return signalPassFailure();
-    }
+    if (failed(withTarget(function, target,
+                          [&](const TargetDescription &description) { return fuseLayers(function, description); })))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult fuseLayers(func::FuncOp function, const TargetDescription &description) {
     for (auto elementwise : llvm::make_early_inc_range(function.getBody().front().getOps<ElementwiseOp>())) {
       SmallVector<std::pair<TileRootInterface, unsigned>> candidates;
       for (unsigned i = 0; i < elementwise->getNumOperands(); ++i) {
@@ -121,13 +118,14 @@ struct FuseLayersPass final : tilewright::impl::FuseLayersPassBase<FuseLayersPas
       }
       llvm::sort(candidates, [](auto &a, auto &b) { return b.first->isBeforeInBlock(a.first.getOperation()); });
       for (auto [producer, at] : candidates)
-        if (Operation *fused = fuse(producer, elementwise, at, *description)) {
+        if (Operation *fused = fuse(producer, elementwise, at, description)) {
           elementwise.getResult().replaceAllUsesWith(fused->getResult(0));
           elementwise.erase();
           producer->erase();
           break;
         }
     }
+    return success();
   }
 };
 } // namespace

@@ -11,8 +11,6 @@
 #include "passes/memory/Segment.h"
 #include "passes/quantization/Operators.h"
 
-#include "common/Error.h"
-
 namespace tilewright {
 #define GEN_PASS_DEF_PARTITIONPASS
 #include "passes/Passes.h.inc"
@@ -89,15 +87,13 @@ struct PartitionPass final : tilewright::impl::PartitionPassBase<PartitionPass> 
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    if (function.isExternal() || !function.getBody().hasOneBlock())
-      return;
-    std::unique_ptr<TargetDescription> description;
-    try {
-      description = createTarget(target);
-    } catch (const Error &error) {
-      function.emitError(error.what());
-      return signalPassFailure();
-    }
+    if (failed(withTarget(function, target,
+                          [&](const TargetDescription &description) { return partition(function, description); })))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult partition(func::FuncOp function, const TargetDescription &description) {
     Block &block = function.getBody().front();
     splitRelayouts(block);
     stages = stagesOf(block);
@@ -112,10 +108,10 @@ struct PartitionPass final : tilewright::impl::PartitionPassBase<PartitionPass> 
       std::get<Operation *>(entry)->moveBefore(block.getTerminator());
     for (auto node : block.getOps<onnx::NodeOp>())
       if (!node->hasAttr(layers::kHostReasonAttr))
-        node->setAttr(layers::kHostReasonAttr, StringAttr::get(&getContext(), reasonFor(node, *description)));
+        node->setAttr(layers::kHostReasonAttr, StringAttr::get(&getContext(), reasonFor(node, description)));
+    return success();
   }
 
-private:
   /// The host takes `tensor` from one program of the array to a later one.
   static Value passOn(OpBuilder &builder, Location loc, Value tensor, StringRef reason) {
     auto node = onnx::NodeOp::create(builder, loc, TypeRange{tensor.getType()}, ValueRange{tensor}, "Identity", "", 16,

@@ -130,18 +130,21 @@ class TilePass<string name> : Pass<name, "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tilewright::tile::TileDialect", "::tilewright::onnx::OnnxDialect"];
 }
 
-def FormLayersPass : TilePass<"form-layers"> {
+/// Passes that ask a target description.
+class TargetPass<string name> : TilePass<name> {
+  let options = [Option<"target", "target", "std::string", /*default=*/"\"systolic\"", "target, NAME[:CONFIG]">];
+}
+
+def FormLayersPass : TargetPass<"form-layers"> {
   let summary = "quantized onnx patterns become tile layers";
   let description = [{
     DequantizeLinear -> operators -> QuantizeLinear, with static shapes, becomes one tile layer between `tile.to_map` and
     `tile.from_map` wherever the target takes it. Layout operators become strides. What stays carries its reason.
   }];
-  let options = [Option<"target", "target", "std::string", /*default=*/"\"systolic\"", "target, NAME[:CONFIG]">];
 }
 
-def FuseLayersPass : TilePass<"fuse-layers"> {
+def FuseLayersPass : TargetPass<"fuse-layers"> {
   let summary = "elementwise layers join the epilogue of the layer before them";
-  let options = [Option<"target", "target", "std::string", "\"systolic\"", "target, NAME[:CONFIG]">];
 }
 
 def ExposeTensorsPass : TilePass<"expose-tensors"> {
@@ -152,33 +155,29 @@ def ExposeTensorsPass : TilePass<"expose-tensors"> {
   }];
 }
 
-def PartitionPass : TilePass<"partition"> {
+def PartitionPass : TargetPass<"partition"> {
   let summary = "orders host operators and layers into stages and says why each host operator is one";
   let description = [{
     Afterwards host operators of a stage come before its layers. A map that a later program reads passes through the host
     (from_map, Identity, to_map). Every onnx node has `tile.host_reason`.
   }];
-  let options = [Option<"target", "target", "std::string", "\"systolic\"", "target, NAME[:CONFIG]">];
 }
 
-def ChooseTilesPass : TilePass<"choose-tiles"> {
+def ChooseTilesPass : TargetPass<"choose-tiles"> {
   let summary = "tile sizes, loop order and residence of every layer, by the target's cost model";
   let description = [{
     Sets `tiling` and `estimate` of every layer. Where the target's buffers are placed by the compiler, also decides which
     maps stay on chip, which are streamed through DRAM, and how many rows each ring holds (placements without addresses);
     pairs of layers between which a large map would pass become a `tile.group`.
   }];
-  let options = [Option<"target", "target", "std::string", "\"systolic\"", "target, NAME[:CONFIG]">];
 }
 
-def PlaceBuffersPass : TilePass<"place-buffers"> {
+def PlaceBuffersPass : TargetPass<"place-buffers"> {
   let summary = "addresses of all maps on chip and in DRAM";
-  let options = [Option<"target", "target", "std::string", "\"systolic\"", "target, NAME[:CONFIG]">];
 }
 
-def ExplainPass : TilePass<"explain"> {
+def ExplainPass : TargetPass<"explain"> {
   let summary = "prints the decisions on every layer, and the reason for every host operator, to stderr";
-  let options = [Option<"target", "target", "std::string", "\"systolic\"", "target, NAME[:CONFIG]">];
 }
 
 #endif

@@ -9,8 +9,6 @@
 #include "passes/memory/Placements.h"
 #include "passes/memory/SegmentPlanner.h"
 
-#include "common/Error.h"
-
 namespace tilewright {
 #define GEN_PASS_DEF_PLACEBUFFERSPASS
 #include "passes/Passes.h.inc"
@@ -47,23 +45,20 @@ struct PlaceBuffersPass final : tilewright::impl::PlaceBuffersPassBase<PlaceBuff
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    if (function.isExternal() || !function.getBody().hasOneBlock())
-      return;
-    std::unique_ptr<TargetDescription> description;
-    try {
-      description = createTarget(target);
-    } catch (const Error &error) {
-      function.emitError(error.what());
-      return signalPassFailure();
-    }
-    if (!description->placesBuffers())
-      return;
-    for (SmallVector<Operation *> &run : deviceRuns(function))
-      if (failed(placeRun(run, *description)))
-        return signalPassFailure();
+    if (failed(withTarget(function, target,
+                          [&](const TargetDescription &description) { return place(function, description); })))
+      signalPassFailure();
   }
 
 private:
+  LogicalResult place(func::FuncOp function, const TargetDescription &description) {
+    if (description.placesBuffers())
+      for (SmallVector<Operation *> &run : deviceRuns(function))
+        if (failed(placeRun(run, description)))
+          return failure();
+    return success();
+  }
+
   LogicalResult placeRun(ArrayRef<Operation *> run, const TargetDescription &description) {
     Segment segment(run, description);
     if (failed(segment.verify()))

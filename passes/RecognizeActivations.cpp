@@ -34,18 +34,13 @@ bool near(std::optional<double> value, double wanted) {
   return value && std::abs(*value - wanted) <= 1e-4 * std::max(1.0, std::abs(wanted));
 }
 
-onnx::NodeOp producer(Value value, StringRef op) {
-  auto node = value ? dyn_cast_if_present<onnx::NodeOp>(value.getDefiningOp()) : onnx::NodeOp();
-  return node && node.is(op) ? node : onnx::NodeOp();
-}
-
 /// value = (sum of `rest`) + number, through one Add or Sub of a constant.
 std::pair<Value, double> splitSum(Value value) {
-  if (auto add = producer(value, "Add"))
+  if (auto add = onnx::producer(value, "Add"))
     for (unsigned i : {0u, 1u})
       if (auto number = scalar(add.input(i)))
         return {add.input(1 - i), *number};
-  if (auto sub = producer(value, "Sub"))
+  if (auto sub = onnx::producer(value, "Sub"))
     if (auto number = scalar(sub.input(1)))
       return {sub.input(0), -*number};
   return {value, 0};
@@ -59,10 +54,10 @@ struct Product {
   void add(Value value, int depth = 0) {
     if (auto number = scalar(value)) {
       this->number *= *number;
-    } else if (auto mul = producer(value, "Mul"); mul && depth < 4) {
+    } else if (auto mul = onnx::producer(value, "Mul"); mul && depth < 4) {
       add(mul.input(0), depth + 1);
       add(mul.input(1), depth + 1);
-    } else if (auto div = producer(value, "Div");
+    } else if (auto div = onnx::producer(value, "Div");
                div && depth < 4 && scalar(div.input(1)) && *scalar(div.input(1)) != 0) {
       this->number /= *scalar(div.input(1));
       add(div.input(0), depth + 1);
@@ -78,9 +73,9 @@ struct Ramp {
   double slope = 1, offset = 0, top = 0;
 };
 std::optional<Ramp> ramp(Value value) {
-  if (auto sigmoid = producer(value, "HardSigmoid"))
+  if (auto sigmoid = onnx::producer(value, "HardSigmoid"))
     return Ramp{sigmoid.input(0), sigmoid.floatAttr("alpha", 0.2f), sigmoid.floatAttr("beta", 0.5f), 1};
-  auto clip = producer(value, "Clip");
+  auto clip = onnx::producer(value, "Clip");
   if (!clip || !clip.input(1) || !clip.input(2) || !near(scalar(clip.input(1)), 0) || !scalar(clip.input(2)))
     return std::nullopt;
   auto [rest, offset] = splitSum(clip.input(0));
@@ -109,7 +104,7 @@ struct RecognizeActivationsPass final : tilewright::impl::RecognizeActivationsPa
     if (factors.size() == 1 && factors[0] == node.getResult(0) && !node.is("Clip"))
       return;
     if (factors.size() == 1) {
-      if (auto found = ramp(factors[0]); found && !producer(factors[0], "HardSigmoid"))
+      if (auto found = ramp(factors[0]); found && !onnx::producer(factors[0], "HardSigmoid"))
         hardSigmoid(node, *found, product.number);
       return;
     }
@@ -132,7 +127,7 @@ struct RecognizeActivationsPass final : tilewright::impl::RecognizeActivationsPa
   /// 1 + erf(x ÷ √2)
   static bool isOnePlusErf(Value value, Value x) {
     auto [rest, one] = splitSum(value);
-    auto erf = producer(rest, "Erf");
+    auto erf = onnx::producer(rest, "Erf");
     if (!erf || !near(one, 1))
       return false;
     Product argument;

@@ -23,11 +23,6 @@ using namespace tilewright;
 
 namespace {
 
-onnx::NodeOp producer(Value value, StringRef op) {
-  auto node = value ? dyn_cast_if_present<onnx::NodeOp>(value.getDefiningOp()) : onnx::NodeOp();
-  return node && node.is(op) ? node : onnx::NodeOp();
-}
-
 std::optional<SmallVector<int64_t>> integersAt(onnx::NodeOp node, unsigned i) {
   return onnx::integers(onnx::constantValue(node.input(i)));
 }
@@ -132,7 +127,7 @@ struct SpellOutReshape : OpRewritePattern<onnx::NodeOp> {
 struct MergeTransposes : OpRewritePattern<onnx::NodeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(onnx::NodeOp node, PatternRewriter &rewriter) const override {
-    auto inner = node.is("Transpose") ? producer(node.getInputs()[0], "Transpose") : onnx::NodeOp();
+    auto inner = node.is("Transpose") ? onnx::producer(node.getInputs()[0], "Transpose") : onnx::NodeOp();
     if (!inner)
       return failure();
     SmallVector<int64_t> outer = node.intsAttr("perm"), first = inner.intsAttr("perm"), both;
@@ -154,7 +149,7 @@ struct AbsorbPad : OpRewritePattern<onnx::NodeOp> {
     bool pool = node.is("AveragePool");
     if (!node.is("Conv") && !pool)
       return failure();
-    auto pad = producer(node.getInputs()[0], "Pad");
+    auto pad = onnx::producer(node.getInputs()[0], "Pad");
     auto type = pad ? dyn_cast<RankedTensorType>(pad.getInputs()[0].getType()) : RankedTensorType();
     auto amounts = pad ? integersAt(pad, 1) : std::nullopt;
     SmallVector<int64_t> pads = node.intsAttr("pads");

@@ -27,3 +27,16 @@ std::unique_ptr<TargetDescription> tilewright::createTarget(llvm::StringRef spec
     known += (known.empty() ? "" : ", ") + other;
   throw Error("unknown target '" + name.str() + "'; known: " + (known.empty() ? "none" : known));
 }
+
+mlir::LogicalResult tilewright::withTarget(mlir::func::FuncOp function, llvm::StringRef spec,
+                                           llvm::function_ref<mlir::LogicalResult(const TargetDescription &)> work) {
+  if (function.isExternal() || !function.getBody().hasOneBlock())
+    return mlir::success();
+  std::unique_ptr<TargetDescription> target;
+  try {
+    target = createTarget(spec);
+  } catch (const Error &error) {
+    return function.emitError(error.what());
+  }
+  return work(*target);
+}

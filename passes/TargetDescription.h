@@ -2,7 +2,7 @@
 //
 // form-layers, fuse-layers, choose-tiles and place-buffers serve every device through this interface; none of them
 // names a target or a root. A back end implements it and registers a factory under its name; the passes' option
-// `target=NAME[:CONFIG]` selects one ("systolic:4x16x4", "gpu:h200").
+// `target=NAME[:CONFIG]` selects one ("systolic:4x16x4", "cuda:h200").
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,6 +10,8 @@
 #define TILEWRIGHT_PASSES_TARGETDESCRIPTION_H
 
 #include "dialects/tile/TileDialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include <functional>
 #include <memory>
@@ -90,6 +92,9 @@ public:
   virtual int64_t wordBytes() const { return 1; }
   /// Bytes of a row of a packed image.
   virtual int64_t packedRowBytes(int64_t width, int64_t channels) const { return width * channels; }
+  /// Elements of a contraction's reduction whose operands lie on chip at once, where the back end stages them: the
+  /// reduction passes through in slices.
+  virtual int64_t stagedReduction(tile::TileRootInterface root) const { return INT64_MAX; }
   /// Outputs of one tile whose sums the device can hold at once.
   virtual int64_t maxSums() const { return INT64_MAX; }
   /// Channels that a channel tile must be a multiple of.
@@ -103,6 +108,10 @@ void registerTarget(llvm::StringRef name, TargetFactory factory);
 /// The target "NAME" or "NAME:CONFIG". Throws Error for an unknown name, listing the known ones, or what the target
 /// says about its configuration.
 std::unique_ptr<TargetDescription> createTarget(llvm::StringRef spec);
+/// What passes over functions have in common that ask a target: `work` on a function of one block, nothing on others. A
+/// target that does not exist is an error at the function.
+mlir::LogicalResult withTarget(mlir::func::FuncOp function, llvm::StringRef spec,
+                               llvm::function_ref<mlir::LogicalResult(const TargetDescription &)> work);
 
 } // namespace tilewright
 

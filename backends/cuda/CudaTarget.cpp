@@ -8,6 +8,7 @@
 
 #include "backends/cuda/CudaTarget.h"
 
+#include "common/CeilDiv.h"
 #include "common/Error.h"
 
 #include <cmath>
@@ -17,8 +18,6 @@ using namespace tilewright;
 using namespace tilewright::tile;
 
 namespace {
-int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 constexpr int64_t multiprocessors = 132;
 constexpr int64_t sharedBytes = 227 * 1024;
 constexpr double memoryBytesPerSecond = 4.8e12, clock = 1.83e9;
@@ -27,7 +26,7 @@ constexpr int64_t halfMacs = 2048;
 
 class CudaTarget final : public TargetDescription {
 public:
-  std::string name() const override { return "gpu:h200"; }
+  std::string name() const override { return "cuda:h200"; }
   Brick brick(StringRef unit, Type element) const override {
     if (unit == "simt")
       return {32, 4, 1};
@@ -57,12 +56,15 @@ public:
     return isa<ContractionOp>(root.getOperation()) && !root.getOperandType(0).getElementType().isF32() ? "tensor_core"
                                                                                                        : "simt";
   }
-  /// Weights of a stage: `channels` rows of one reduction slice, double-buffered.
+  /// Two slices of four bricks each: one is used while the other one arrives.
+  int64_t stagedReduction(TileRootInterface root) const override {
+    return 2 * 4 * brick(unit(root), root.getOperandType(0).getElementType()).reduction;
+  }
   int64_t weightBytes(TileRootInterface root, int64_t channels) const override {
     if (!root.getWeightsOperand())
       return 0;
     Type element = root.getOperandType(0).getElementType();
-    return 2 * channels * 4 * brick(unit(root), element).reduction * ceilDiv(element.getIntOrFloatBitWidth(), 8);
+    return channels * stagedReduction(root) * ceilDiv(element.getIntOrFloatBitWidth(), 8);
   }
   int64_t mapBytes(ArrayRef<int64_t> shape, Type element) const override {
     int64_t bytes = ceilDiv(element.getIntOrFloatBitWidth(), 8);
@@ -110,7 +112,7 @@ CostEstimate CudaTarget::estimate(TileRootInterface root, const TileChoice &choi
 } // namespace
 
 void cuda::registerCudaTarget() {
-  registerTarget("gpu", [](llvm::StringRef configuration) -> std::unique_ptr<TargetDescription> {
+  registerTarget("cuda", [](llvm::StringRef configuration) -> std::unique_ptr<TargetDescription> {
     if (!configuration.empty() && configuration != "h200")
       throw Error("unknown GPU '" + configuration.str() + "'; known: h200");
     return std::make_unique<CudaTarget>();

@@ -12,7 +12,7 @@
 
 namespace tilewright::cuda {
 
-/// Registers "gpu[:h200]".
+/// Registers "cuda[:h200]".
 void registerCudaTarget();
 
 } // namespace tilewright::cuda

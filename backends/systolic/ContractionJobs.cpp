@@ -8,13 +8,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "backends/systolic/JobBuilder.h"
+#include "common/CeilDiv.h"
 #include <algorithm>
 
 using namespace tilewright;
 using namespace tilewright::systolic;
 using isa::ExecuteMode;
-
-static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 namespace tilewright::systolic {
 

@@ -7,12 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "backends/systolic/JobBuilder.h"
+#include "common/CeilDiv.h"
 #include <algorithm>
 
 using namespace tilewright;
 using namespace tilewright::systolic;
-
-static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 namespace {
 

@@ -1,6 +1,7 @@
 //===- JobBuilder.cpp - common ground of the job generators; transfers ----===//
 
 #include "backends/systolic/JobBuilder.h"
+#include "common/CeilDiv.h"
 #include <algorithm>
 #include <cassert>
 
@@ -115,8 +116,6 @@ void systolic::addAccesses(std::vector<Access> &accesses, bool write, const Oper
       }
     }
 }
-
-static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// Bytes of the arena that hold rows of channel words (blocked) or of all channels (others), one access per stretch.
 static void addDramAccesses(std::vector<Access> &accesses, bool write, const Operand &operand, Range samples,

@@ -6,6 +6,8 @@
 
 #include "backends/systolic/SystolicTarget.h"
 
+#include "common/CeilDiv.h"
+
 #include <cmath>
 
 using namespace mlir;
@@ -13,8 +15,6 @@ using namespace tilewright;
 using namespace tilewright::tile;
 
 namespace {
-int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /// Largest value of a field of n bits in the descriptor table.
 constexpr int64_t maxField(unsigned bits) { return (int64_t(1) << bits) - 1; }
 /// Dead cycles between output-channel blocks of a job (header, address set-up), and of a job.

@@ -1,6 +1,7 @@
 //===- WeightPacking.cpp - weights in the order the array reads them ------===//
 
 #include "backends/systolic/WeightPacking.h"
+#include "common/CeilDiv.h"
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -8,8 +9,6 @@
 using namespace tilewright;
 using namespace tilewright::systolic;
 using isa::ExecuteMode;
-
-static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// Input channels per output channel.
 static int64_t groupInputs(const Layer &layer) { return layer.in.channels / layer.groups; }

@@ -44,6 +44,11 @@ Operation *OnnxDialect::materializeConstant(OpBuilder &builder, Attribute value,
 
 bool tilewright::onnx::isAbsent(Value value) { return !value || isa<NoneType>(value.getType()); }
 
+NodeOp tilewright::onnx::producer(Value value, StringRef op) {
+  auto node = value ? value.getDefiningOp<NodeOp>() : NodeOp();
+  return node && node.is(op) ? node : NodeOp();
+}
+
 ElementsAttr tilewright::onnx::constantValue(Value value) {
   if (!value)
     return nullptr;

@@ -67,6 +67,8 @@ inline constexpr llvm::StringLiteral kRoundsWithZeroPointAttr = "onnx.rounds_wit
 bool isAbsent(mlir::Value value);
 /// The constant elements behind `value`, or null.
 mlir::ElementsAttr constantValue(mlir::Value value);
+/// The node that gives `value` when it is an `op`, else null. `value` may be null.
+NodeOp producer(mlir::Value value, llvm::StringRef op);
 
 } // namespace tilewright::onnx
 

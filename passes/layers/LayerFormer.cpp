@@ -35,9 +35,8 @@ static bool isActivation(onnx::NodeOp node) {
   return node.getDomain().empty() && (node.is("Relu") || node.is("Clip") || node.is("LeakyRelu") || node.is("PRelu"));
 }
 
-static bool isContraction(onnx::NodeOp node) {
-  return node && (node.is("MatMul") || node.is("Gemm") || node.is("Conv"));
-}
+/// An Add of a constant to its result is its bias.
+static bool takesBias(onnx::NodeOp node) { return node && (node.is("MatMul") || node.is("Gemm") || node.is("Conv")); }
 
 RankedTensorType LayerPattern::rootType() const { return cast<RankedTensorType>(rootValue().getType()); }
 
@@ -64,7 +63,7 @@ std::optional<LayerPattern> LayerFormer::match(onnx::NodeOp quantize) {
   if (node && node.is("Add"))
     for (unsigned i : {0u, 1u}) {
       onnx::NodeOp other = upward(node.input(i));
-      if (isContraction(other) && realConstant(node.input(1 - i))) {
+      if (takesBias(other) && realConstant(node.input(1 - i))) {
         pattern.bias = node;
         pattern.biasValue = node.input(1 - i);
         node = other;
@@ -160,12 +159,14 @@ bool LayerFormer::form(onnx::NodeOp quantize) {
     }
   }
   std::string reason = formed.reason;
+  bool tooLarge = false;
   if (formed.map) {
     if (auto root = formed.map.getDefiningOp<tile::TileRootInterface>()) {
       int64_t bytes = memory::minimalFootprint(target, root);
+      tooLarge = target.placesBuffers() && bytes > target.mapCapacity();
       if (std::optional<std::string> refusal = target.refusal(root))
         reason = *refusal;
-      else if (target.placesBuffers() && bytes > target.mapCapacity())
+      else if (tooLarge)
         reason = ("its smallest tile, one row, takes " + Twine(bytes) + " bytes on chip, " + target.name() + " has " +
                   Twine(target.mapCapacity()))
                      .str();
@@ -199,6 +200,8 @@ bool LayerFormer::form(onnx::NodeOp quantize) {
                                                          : pattern->quantize;
     if (!reason.empty())
       named->setAttr(kHostReasonAttr, builder.getStringAttr(reason));
+    if (tooLarge)
+      named->setAttr(kTooLargeAttr, builder.getUnitAttr());
     return false; // what was built is dead and goes with the next cleaning
   }
   builder.setInsertionPoint(quantize);

@@ -20,6 +20,9 @@ namespace tilewright::layers {
 /// Attribute of onnx nodes: why the node stays on the host, in words.
 inline constexpr llvm::StringLiteral kHostReasonAttr = "tile.host_reason";
 
+/// And that it is for the layer's size alone: its smallest tile does not fit on chip.
+inline constexpr llvm::StringLiteral kTooLargeAttr = "tile.too_large";
+
 struct LayerPattern {
   onnx::NodeOp quantize;                       ///< the QuantizeLinear at the end
   llvm::SmallVector<onnx::NodeOp> layout;      ///< layout operators after the root, in the order they apply

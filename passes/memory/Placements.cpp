@@ -2,12 +2,12 @@
 
 #include "passes/memory/Placements.h"
 
+#include "common/CeilDiv.h"
+
 using namespace mlir;
 using namespace tilewright;
 using namespace tilewright::memory;
 using namespace tilewright::tile;
-
-static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// The input of the segment that owns `storage`, if it is one and every layer that reads it packs it.
 static ToMapOp packedInput(const Segment &segment, int storage) {

@@ -2,14 +2,14 @@
 
 #include "passes/memory/StepPlanner.h"
 
+#include "common/CeilDiv.h"
+
 #include <cmath>
 
 using namespace mlir;
 using namespace tilewright;
 using namespace tilewright::memory;
 using namespace tilewright::tile;
-
-static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 namespace {
 /// What is decided for a candidate: rows of the driver's tile, samples per tile, output channels per tile of the

@@ -1,4 +1,4 @@
-// RUN: tilewright-opt %s --choose-tiles=target=gpu | FileCheck %s
+// RUN: tilewright-opt %s --choose-tiles=target=cuda | FileCheck %s
 
 // Tiles for the GPU: attention as a group, a batched f16 product of two tensors.
 // CHECK-LABEL: func.func @gpu_layers

@@ -1,5 +1,5 @@
 // RUN: tilewright-opt %s --choose-tiles -split-input-file | FileCheck %s
-// RUN: tilewright-opt %s --choose-tiles=target=gpu -split-input-file | FileCheck %s --check-prefix=GPU
+// RUN: tilewright-opt %s --choose-tiles=target=cuda -split-input-file | FileCheck %s --check-prefix=GPU
 
 // The stem of a ResNet: the 112x112x64 map is larger than the scratchpad, so convolution and pooling take turns over a
 // ring of its rows. On the GPU each layer has its block of threads' tile.

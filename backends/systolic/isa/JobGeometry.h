@@ -9,12 +9,11 @@
 #define TILEWRIGHT_BACKENDS_SYSTOLIC_ISA_JOBGEOMETRY_H
 
 #include "backends/systolic/isa/Descriptor.h"
+#include "common/CeilDiv.h"
 #include "config/ArrayConfig.h"
 #include <algorithm>
 
 namespace tilewright::isa {
-
-constexpr int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// Rows or columns [begin, end) of an input map; empty if begin >= end.
 struct Range {
