@@ -81,11 +81,13 @@ module accelerator #(
   localparam int unsigned GroupLanes = (K < 16) ? K : 16;
 
   // ---- Control.
-  logic start, core_rst_n;
+  logic start, stop, core_rst_n;
+  logic halt, read_idle, write_idle;
   logic [47:0] program_address;
   logic bus_error, read_error, write_error;
   assign core_rst_n = rst_ni && !start;  // a program starts from a clean core
   assign bus_error = read_error || write_error;
+  assign halt = error_o != 8'd0;  // after an error no unit begins another burst
 
   control_registers u_registers (
       .clk_i, .rst_ni,
@@ -93,7 +95,7 @@ module accelerator #(
       .wready_o(s_wready_o), .wdata_i(s_wdata_i), .bvalid_o(s_bvalid_o), .bready_i(s_bready_i),
       .arvalid_i(s_arvalid_i), .arready_o(s_arready_o), .araddr_i(s_araddr_i), .rvalid_o(s_rvalid_o),
       .rready_i(s_rready_i), .rdata_o(s_rdata_o),
-      .start_o(start), .program_o(program_address), .busy_i(busy_o), .done_i(done_o), .error_i(error_o),
+      .start_o(start), .stop_o(stop), .program_o(program_address), .busy_i(busy_o), .done_i(done_o), .error_i(error_o),
       .descriptor_i(descriptor_o)
   );
 
@@ -110,7 +112,7 @@ module accelerator #(
 
   descriptor_fetch #(.K(K)) u_fetch (
       .clk_i, .rst_ni, .start_i(start), .program_i(program_address), .busy_o, .done_o, .error_o, .descriptor_o,
-      .bus_error_i(bus_error),
+      .bus_error_i(bus_error), .stop_i(stop), .bus_idle_i(read_idle && write_idle),
       .request_o(request[0]), .address_o(request_address[47:0]), .words_o(request_words[4:0]), .grant_i(grant[0]),
       .valid_i(read_valid[0]), .data_i(read_data),
       .push_o(push), .job_o(pushed_job), .index_o(pushed_index), .full_i(full), .completed_i(completed)
@@ -216,6 +218,7 @@ module accelerator #(
       .clk_i, .rst_ni,
       .request_i(request), .address_i(request_address), .words_i(request_words), .grant_o(grant),
       .valid_o(read_valid), .data_o(read_data), .error_o(read_error),
+      .halt_i(halt), .idle_o(read_idle),
       .arvalid_o(m_arvalid_o), .arready_i(m_arready_i), .araddr_o(m_araddr_o), .arlen_o(m_arlen_o), .arid_o(m_arid_o),
       .rvalid_i(m_rvalid_i), .rready_o(m_rready_o), .rdata_i(m_rdata_i), .rid_i(m_rid_i), .rresp_i(m_rresp_i),
       .rlast_i(m_rlast_i)
@@ -240,7 +243,7 @@ module accelerator #(
 
   store_dma #(.BusBytes(BusBytes)) u_store (
       .clk_i, .rst_ni(core_rst_n), .job_valid_i(job_valid[4]), .job_i(store_job), .take_o(take[4]), .done_o(done[4]),
-      .error_o(write_error),
+      .error_o(write_error), .halt_i(halt), .idle_o(write_idle),
       .read_o(store_read), .read_word_o(store_word), .read_grant_i(store_grant), .read_data_i(sp_data),
       .awvalid_o(m_awvalid_o), .awready_i(m_awready_i), .awaddr_o(m_awaddr_o), .awlen_o(m_awlen_o),
       .wvalid_o(m_wvalid_o), .wready_i(m_wready_i), .wdata_o(m_wdata_o), .wstrb_o(m_wstrb_o), .wlast_o(m_wlast_o),

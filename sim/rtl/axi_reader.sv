@@ -14,6 +14,8 @@ module axi_reader #(
     output logic [2:0] valid_o,
     output logic [127:0] data_o,
     output logic error_o,
+    input logic halt_i,   // no further bursts
+    output logic idle_o,  // none is under way
 
     output logic arvalid_o,
     input logic arready_i,
@@ -31,12 +33,13 @@ module axi_reader #(
   logic [1:0] client;
   logic [47:0] address;
   logic [4:0] words;
+  logic [15:0] under_way;  // bursts granted and not wholly received
 
   assign free = !arvalid_o || arready_i;
   always_comb begin
     grant_o = 3'd0;
     client = 2'd0;
-    if (free) begin
+    if (free && !halt_i) begin
       if (request_i[0]) grant_o = 3'b001;
       else if (request_i[1]) grant_o = 3'b010;
       else if (request_i[2]) grant_o = 3'b100;
@@ -59,9 +62,13 @@ module axi_reader #(
       end
     end
     error_o <= rvalid_i && rready_o && rresp_i != 2'd0;
+    if (grant_o != 3'd0) under_way = under_way + 16'd1;
+    if (rvalid_i && rready_o && rlast_i) under_way = under_way - 16'd1;
+    idle_o <= under_way == 16'd0;
     if (!rst_ni) begin
       arvalid_o <= 1'b0;
       error_o <= 1'b0;
+      under_way = 16'd0;
     end
   end
 

@@ -1,5 +1,5 @@
 // AXI4-Lite registers, 32 bits each:
-//   0x00 control: writing 1 starts the program     0x04 status: bit 0 busy, 1 done, 2 error
+//   0x00 control: bit 0 starts the program, bit 1 stops it (error 6)     0x04 status: bit 0 busy, 1 done, 2 error
 //   0x08, 0x0c program address, low and high word   0x10 descriptor at which an error occurred   0x14 error code
 module control_registers (
     input logic clk_i,
@@ -20,6 +20,7 @@ module control_registers (
     output logic [31:0] rdata_o,
 
     output logic start_o,
+    output logic stop_o,
     output logic [47:0] program_o,
     input logic busy_i,
     input logic done_i,
@@ -34,14 +35,17 @@ module control_registers (
 
   always_ff @(posedge clk_i) begin
     start_o <= 1'b0;
+    stop_o <= 1'b0;
     if (done_i) done_q <= 1'b1;
     if (awready_o) begin
       bvalid_o <= 1'b1;
       case (awaddr_i)
-        8'h00:
-        if (wdata_i[0] && !busy_i) begin
-          start_o <= 1'b1;
-          done_q <= 1'b0;
+        8'h00: begin
+          stop_o <= wdata_i[1];
+          if (wdata_i[0] && !busy_i) begin
+            start_o <= 1'b1;
+            done_q <= 1'b0;
+          end
         end
         8'h08: program_o[31:0] <= wdata_i;
         8'h0c: program_o[47:32] <= wdata_i[15:0];

@@ -11,10 +11,12 @@ module descriptor_fetch #(
     input logic [47:0] program_i,  // byte address, a multiple of 16
     output logic busy_o,
     output logic done_o,           // a pulse
-    // 0 none, 1 opcode, 2 weights source or order, 3 depthwise at this K, 4 store_int32, 5 bus
+    // 0 none, 1 opcode, 2 weights source or order, 3 depthwise at this K, 4 store_int32, 5 bus, 6 stopped
     output logic [7:0] error_o,
     output logic [31:0] descriptor_o,  // being dealt; the culprit after an error
     input logic bus_error_i,
+    input logic stop_i,
+    input logic bus_idle_i,    // after an error: no burst of any unit is under way, and none begins
 
     output logic request_o,
     output logic [47:0] address_o,
@@ -31,7 +33,8 @@ module descriptor_fetch #(
 );
   localparam int unsigned BufferWords = 64;
 
-  logic fetching, ending;
+  logic fetching, ending, failed;
+  logic [2:0] settle;
   logic [47:0] address;
   logic [4:0] burst;
   logic [6:0] reserved, filled, flying;
@@ -70,6 +73,7 @@ module descriptor_fetch #(
         if (opcode == tilewright_isa_pkg::OpcodeExecute && `FIELD(job, ExecuteStoreInt32)) fault = 8'd4;
         if (fault != 8'd0) begin
           error_o <= fault;
+          failed = 1'b1;
           ending = 1'b1;
           fetching = 1'b0;
         end else if (opcode == tilewright_isa_pkg::OpcodeSync) begin
@@ -97,12 +101,17 @@ module descriptor_fetch #(
         collected = collected + 4'd1;
       end
     end
-    if (bus_error_i && busy_o && !ending) begin
-      error_o <= 8'd5;
+    if ((bus_error_i || stop_i) && busy_o && !ending) begin
+      error_o <= bus_error_i ? 8'd5 : 8'd6;
+      failed = 1'b1;
       ending = 1'b1;
       fetching = 1'b0;
     end
-    if (busy_o && ending && flying == 7'd0 && !request_o) begin
+    // An error ends the program when the bus is quiet, so that the next one meets no answer to an old request. The
+    // units' bursts stop one cycle after error_o, and bus_idle_i follows two later.
+    settle = {settle[1:0], failed};
+    if (failed) request_o <= 1'b0;
+    if (busy_o && ending && flying == 7'd0 && !request_o && (!failed || (settle == 3'd7 && bus_idle_i))) begin
       busy_o <= 1'b0;
       done_o <= 1'b1;
       ending = 1'b0;
@@ -132,6 +141,7 @@ module descriptor_fetch #(
     if (start_i && !busy_o) begin
       busy_o <= 1'b1;
       error_o <= 8'd0;
+      failed = 1'b0;
       descriptor_o <= 32'd0;
       fetching = 1'b1;
       ending = 1'b0;
@@ -148,6 +158,7 @@ module descriptor_fetch #(
       busy_o <= 1'b0;
       request_o <= 1'b0;
       error_o <= 8'd0;
+      failed = 1'b0;
       fetching = 1'b0;
       ending = 1'b0;
       collected = 4'd0;

@@ -12,6 +12,8 @@ module store_dma #(
     output logic take_o,
     output logic done_o,
     output logic error_o,
+    input logic halt_i,   // no further bursts
+    output logic idle_o,  // none is without its response
 
     output logic read_o,
     output logic [23:0] read_word_o,
@@ -68,6 +70,7 @@ module store_dma #(
   logic [15:0] job_bursts[8];
   logic job_closed[8];
   logic [2:0] oldest, newest;
+  logic [15:0] under_way;  // of all jobs
 
   assign bready_o = 1'b1;
 
@@ -94,7 +97,10 @@ module store_dma #(
     error_o <= bvalid_i && bresp_i != 2'd0;
 
     // ---- Responses.
-    if (bvalid_i) job_bursts[oldest] = job_bursts[oldest] - 16'd1;
+    if (bvalid_i) begin
+      job_bursts[oldest] = job_bursts[oldest] - 16'd1;
+      under_way = under_way - 16'd1;
+    end
     if (oldest != newest && job_closed[oldest] && job_bursts[oldest] == 16'd0) begin
       done_o <= 1'b1;
       oldest = oldest + 3'd1;
@@ -184,7 +190,7 @@ module store_dma #(
       end
       burst = 5'd16 - {1'b0, address[7:4]};
       if (left < {19'd0, burst}) burst = left[4:0];
-      if (row_begun && burst_left == 5'd0 && (!awvalid_o || awready_i) && burst_count < 5'd16 &&
+      if (row_begun && burst_left == 5'd0 && !halt_i && (!awvalid_o || awready_i) && burst_count < 5'd16 &&
           reserved + {2'd0, burst} <= 7'(FifoWords)) begin
         awvalid_o <= 1'b1;
         if (BusBytes == 16) begin
@@ -198,6 +204,7 @@ module store_dma #(
         burst_write = burst_write + 4'd1;
         burst_count = burst_count + 5'd1;
         job_bursts[newest] = job_bursts[newest] + 16'd1;
+        under_way = under_way + 16'd1;
         reserved = reserved + {2'd0, burst};
         burst_left = burst;
         left = left - {19'd0, burst};
@@ -235,6 +242,8 @@ module store_dma #(
       job_closed[newest] = 1'b0;
     end
 
+    idle_o <= under_way == 16'd0;
+
     if (!rst_ni) begin
       awvalid_o <= 1'b0;
       wvalid_o <= 1'b0;
@@ -245,6 +254,7 @@ module store_dma #(
       row_queue_write = 2'd0;
       row_queue_count = 3'd0;
       target_queue_write = 2'd0;
+      under_way = 16'd0;
       arriving = 1'b0;
       burst_left = 5'd0;
       left = 24'd0;

@@ -316,9 +316,10 @@ private:
                                               "weights source or order that this version does not have",
                                               "mode depthwise, which arrays of more than 16 channels do not have",
                                               "store_int32, which this version does not have",
-                                              "bus error: a DRAM address outside the memory"};
+                                              "bus error: a DRAM address outside the memory",
+                                              "stopped by the host"};
     unsigned code = top->error_o;
-    return format("descriptor %u: %s", top->descriptor_o, code <= 5 ? reasons[code] : "unknown error");
+    return format("descriptor %u: %s", top->descriptor_o, code <= 6 ? reasons[code] : "unknown error");
   }
 
   const TilewrightRequest &request;

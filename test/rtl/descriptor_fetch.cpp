@@ -17,7 +17,7 @@
 // FAULT beyond_256_bytes: 5'd16 - {1'b0, address[7:4]} => 5'd16
 // FAULT unknown_opcode: opcode > tilewright_isa_pkg::OpcodeSync => 1'b0
 // FAULT depthwise_refused_always: K > 16 => K > 15
-// FAULT bus_error_missed: bus_error_i && busy_o => bus_error_i && busy_o && collected == 4'd9
+// FAULT bus_error_missed: (@bus_error_i@ || stop_i) && busy_o => bus_error_i && collected == 4'd9
 // FAULT done_while_words_fly: flying == 7'd0 => 1'b1
 
 #include "Testbench.h"
@@ -88,7 +88,8 @@ struct Fetch : Testbench {
     top.start_i = 1;
     top.program_i = base;
     top.full_i = 0;
-    top.grant_i = top.valid_i = top.bus_error_i = 0;
+    top.grant_i = top.valid_i = top.bus_error_i = top.stop_i = 0;
+    top.bus_idle_i = 1;
     std::fill_n(reinterpret_cast<uint8_t *>(&top.completed_i), 20, 0);
     edge();
     top.start_i = 0;
