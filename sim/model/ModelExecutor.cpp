@@ -13,8 +13,10 @@ namespace {
 double beatInterval(const ArrayConfig &config, const RunOptions &options) {
   double rate = double(options.dramBytesPerCycle ? options.dramBytesPerCycle : uint32_t(config.dramBytesPerCycle));
   double interval = double(config.busBytes) / rate;
-  return config.dramRefuseEvery ? interval * double(config.dramRefuseEvery) / double(config.dramRefuseEvery - 1)
-                                : interval;
+  if (config.dramRefuseEvery)
+    interval *= double(config.dramRefuseEvery) / double(config.dramRefuseEvery - 1);
+  // The core hands on 16 bytes per cycle, however wide a beat is.
+  return std::max(interval, double(config.busBytes) / 16);
 }
 } // namespace
 
