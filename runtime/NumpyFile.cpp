@@ -8,6 +8,7 @@
 #include "runtime/NumpyFile.h"
 
 #include "common/Error.h"
+#include "runtime/OutputFile.h"
 
 #include <zlib.h>
 
@@ -269,12 +270,11 @@ void runtime::writeNpy(const std::filesystem::path &path, const TensorView &tens
   // The elements begin at a multiple of 64; the header ends with a newline.
   header.resize((10 + header.size() + 1 + 63) / 64 * 64 - 10 - 1, ' ');
   header += '\n';
-  std::ofstream stream(path, std::ios::binary);
+  OutputFile file(path.string());
   uint16_t length = static_cast<uint16_t>(header.size());
-  stream.write("\x93NUMPY\1\0", 8).write(reinterpret_cast<const char *>(&length), 2);
-  stream << header;
-  stream.write(static_cast<const char *>(tensor.data),
-               static_cast<std::streamsize>(elementCount(tensor.shape) * elementSize(tensor.type)));
-  if (!stream.flush())
-    fail(path.string(), "cannot be written");
+  file.write("\x93NUMPY\1\0", 8);
+  file.write(&length, 2);
+  file.write(header.data(), header.size());
+  file.write(tensor.data, elementCount(tensor.shape) * elementSize(tensor.type));
+  file.commit();
 }

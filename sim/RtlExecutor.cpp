@@ -203,6 +203,7 @@ std::string buildSimulator(const ArrayConfig &config, const RtlOptions &options)
     command.push_back("--trace");
   for (const std::string &define : options.defines)
     command.insert(command.end(), {"--define", define});
+  add("--parent", getpid());
   std::string output, errors;
   command.push_back("--is-cached");
   int status = runCommand(command, output, errors);

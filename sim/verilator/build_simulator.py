@@ -7,10 +7,13 @@ one another. --is-cached only tells (exit code 0) whether nothing needs to be bu
 """
 
 import argparse
+import contextlib
+import ctypes
 import fcntl
 import hashlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -129,14 +132,33 @@ def key(options: argparse.Namespace) -> str:
 
 
 def run(command: list[str], cwd: Path) -> None:
-    result = subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    if result.returncode != 0:
-        sys.stderr.write(result.stdout)
+    # A session of its own: the compiler's children end with it when this program is told to end.
+    with subprocess.Popen(
+        command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    ) as process:
+        try:
+            output, _ = process.communicate()
+        except BaseException:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
+    if process.returncode != 0:
+        sys.stderr.write(output)
         sys.exit(f"build_simulator.py: {command[0]} failed")
 
 
+def end_with(parent: int) -> None:
+    """When `parent`, which waits for the simulator, ends, so does this program, and cleans up."""
+    death_signal = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
+    ctypes.CDLL(None).prctl(death_signal, signal.SIGTERM)
+    if os.getppid() != parent:
+        sys.exit(1)
+
+
 def build(options: argparse.Namespace, library: Path) -> None:
-    with tempfile.TemporaryDirectory(prefix="tilewright-", dir=library.parent) as folder:
+    for left in library.parent.glob(f"{library.stem}-*"):  # of a builder that was killed: the lock is ours
+        shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=f"{library.stem}-", dir=library.parent) as folder:
         work = Path(folder)
         package = work / "tilewright_isa_pkg.sv"
         run([sys.executable, str(ISA / "generate_isa.py"), str(ISA / "descriptors.toml"), "--sv", str(package)], work)
@@ -199,8 +221,12 @@ def main() -> None:
     parser.add_argument("--define", action="append", default=[], help="Verilog define (planted faults of the tests)")
     parser.add_argument("--trace", action="store_true", help="can write FST waves; slower")
     parser.add_argument("--is-cached", action="store_true")
+    parser.add_argument("--parent", type=int, help="end when this process does, which has started the script")
     parser.add_argument("--cxx", default="g++", help="compiler; g++ vectorizes the array's loops best")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    if options.parent:
+        end_with(options.parent)
     check_tools(options.cxx)
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tilewright"
     try:

@@ -96,7 +96,9 @@ static int run(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   try {
-    return run(argc, argv);
+    int code = run(argc, argv);
+    runtime::flushStandardOutput();
+    return code;
   } catch (const Error &error) {
     std::cerr << "compile-model: error: " << error.what() << "\n";
   } catch (const std::exception &error) {

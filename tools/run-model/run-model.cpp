@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <csignal>
 #include <filesystem>
 #include <iostream>
 #include <unistd.h>
@@ -99,6 +100,23 @@ static void writeReport(const Report &report, const std::string &path) {
   writeFile(path, suffix == ".json" ? report.toJson() : report.toCsv());
 }
 
+/// Waves are written through memory that maps their file: a disk that is full shows as a signal.
+static std::string waves, hierarchy;
+static void tellWavesDoNotFit(int) {
+  static const char text[] = "run-model: error: --wave: the file cannot be written: no space left on the device?\n";
+  [[maybe_unused]] ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
+  unlink(waves.c_str());
+  unlink(hierarchy.c_str()); // the writer's second file, which it removes at the end
+  _exit(1);
+}
+static void watchWaves(const std::string &path) {
+  waves = path;
+  hierarchy = path + ".hier";
+  struct sigaction action = {};
+  action.sa_handler = tellWavesDoNotFit;
+  sigaction(SIGBUS, &action, nullptr);
+}
+
 static void runPackage(const Arguments &arguments, const RunOptions &options) {
   std::shared_ptr<Model> model = Model::load(arguments.package);
   if (arguments.list)
@@ -112,6 +130,8 @@ static void runPackage(const Arguments &arguments, const RunOptions &options) {
     views[name] = tensor.view();
   std::vector<std::string> files = outputFiles(*model);
   requireFolderOrNothing(arguments.outputDir);
+  if (!options.waveFile.empty())
+    watchWaves(options.waveFile);
   RunResult result = model->run(views, options);
   if (options.progress)
     std::cerr << (isatty(STDERR_FILENO) ? "\r\033[K" : "");
@@ -175,7 +195,9 @@ static int run(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   try {
-    return run(argc, argv);
+    int code = run(argc, argv);
+    flushStandardOutput();
+    return code;
   } catch (const Error &error) {
     std::cerr << "run-model: error: " << error.what() << "\n";
   } catch (const std::exception &error) {
