@@ -10,8 +10,6 @@
 // VARIANT BusBytes=16
 // VARIANT BusBytes=32
 // FAULT ends_at_once in descriptor_fetch: (!failed || @(settle == 3'd7 && bus_idle_i)@) => 1'b1
-// FAULT reads_forgotten in axi_reader: idle_o <= @under_way == 16'd0@; => 1'b1
-// FAULT writes_forgotten in store_dma: idle_o <= @under_way == 16'd0@; => 1'b1
 // FAULT stop_ignored in control_registers: stop_o <= @wdata_i[1]@; => 1'b0
 // FAULT error_stays in descriptor_fetch: if (@start_i && !busy_o@) begin => start_i && !busy_o && !failed
 
