@@ -108,7 +108,8 @@ def run_case(folder: Path, tools: Path, scratch: Path, options: list[str], form:
     if form == "constant":
         inputs = {}
     package = scratch / "case.twp"
-    shapes = [f"--input-shape={name}:{'x'.join(map(str, array.shape))}" for name, array in inputs.items() if array.ndim]
+    # Naming an input also keeps one that has a default value.
+    shapes = [f"--input-shape={name}:{'x'.join(map(str, array.shape))}" for name, array in inputs.items()]
     commands = [[tools / "compile-model", model, "-o", package, "-q", *options, *shapes]]
     feeds = []
     for i, (name, array) in enumerate(inputs.items()):

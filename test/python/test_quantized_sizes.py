@@ -85,6 +85,15 @@ def test_inputs_with_default_values_are_compiled_in(ir_version):
         compiled.run({"x": x, "b": np.zeros((4, 1, 1), np.float32)})
 
 
+def test_a_scalar_with_a_default_value_can_be_asked_for():
+    nodes = [helper.make_node("Mul", ["x", "k"], ["m"]), helper.make_node("Add", ["m", "k"], ["y"])]
+    model = network(nodes, [("x", [1, 2]), ("k", [])], [("y", [1, 2])], {"k": np.float32(1)})
+    x = np.float32([[1, 2]])
+    assert tilewright.compile(model, target="cpu").run({"x": x})["y"].tolist() == [[2, 3]]
+    compiled = tilewright.compile(model, target="cpu", input_shape={"k": ()})
+    assert compiled.run({"x": x, "k": np.float32(10)})["y"].tolist() == [[20, 30]]
+
+
 @pytest.mark.parametrize("options", [dict(target="cpu"), dict(quantize="int8")], ids=["cpu", "systolic"])
 def test_an_input_with_a_default_value_can_be_asked_for(options):
     model = with_defaults()
