@@ -44,7 +44,10 @@ OutputFile::~OutputFile() {
   }
 }
 
-void OutputFile::fail() { throw Error(target + ": cannot be written: " + std::strerror(errno)); }
+void OutputFile::fail() {
+  throw Error((target == kStandardOutput ? "standard output" : target) +
+              ": cannot be written: " + std::strerror(errno));
+}
 
 void OutputFile::write(const void *bytes, size_t size) {
   if (size && std::fwrite(bytes, 1, size, file) != size)
