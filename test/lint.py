@@ -1,4 +1,4 @@
-"""Formatting and static checks over the files git knows: clang-format, ruff, clang-tidy.
+"""Formatting and static checks over the files git knows: clang-format, ruff, clang-tidy, the index of the documentation.
 
 clang-tidy takes the files outside of test/ that do not include MLIR (seconds each); with --tidy-all all of them (many minutes). A
 file's result is kept under its content and that of all project headers, so an unchanged tree is not checked twice.
@@ -51,6 +51,15 @@ def ruff_format() -> str:
     return run([sys.executable, "-m", "ruff", "format", "--check", "--quiet", "--diff", "."])
 
 
+def docs_index() -> str:
+    """Every page of the documentation is linked from its index."""
+    index = (ROOT / "docs" / "index.md").read_text()
+    pages = [page.removeprefix("docs/") for page in tracked("docs/*.md")]
+    return "".join(
+        f"docs/index.md: no link to {page}\n" for page in pages if page != "index.md" and f"]({page})" not in index
+    )
+
+
 def clang_tidy(build: Path, everything: bool) -> str:
     database = json.loads((build / "compile_commands.json").read_text())
     sources = set(tracked("*.cpp"))
@@ -91,6 +100,7 @@ def main() -> int:
         "clang-format": clang_format,
         "ruff": ruff,
         "ruff-format": ruff_format,
+        "docs-index": docs_index,
         "clang-tidy": lambda: clang_tidy(options.build.resolve(), options.tidy_all),
     }
     cases, failed = [], 0
