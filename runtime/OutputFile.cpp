@@ -8,7 +8,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
-#include <iostream>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -88,15 +87,6 @@ void OutputFile::copyToTarget() {
   errno = error;
   if (!good)
     fail();
-}
-
-void flushStandardOutput() {
-  errno = 0;
-  // std::cout passes everything on to stdout.
-  bool good = std::fflush(stdout) == 0 && !std::ferror(stdout) && std::cout.good();
-  if (!good)
-    throw Error(std::string("standard output: cannot be written") +
-                (errno ? std::string(": ") + std::strerror(errno) : ""));
 }
 
 void writeFile(const std::string &path, std::string_view bytes) {

@@ -40,9 +40,6 @@ private:
 /// All at once.
 void writeFile(const std::string &path, std::string_view bytes);
 
-/// What was printed is there, or Error says why not: for the end of a program.
-void flushStandardOutput();
-
 } // namespace tilewright::runtime
 
 #endif

@@ -1,6 +1,7 @@
 //===- compile-model.cpp - the compiler on the command line ---------------===//
 
 #include "common/Error.h"
+#include "common/StandardOutput.h"
 #include "driver/Compiler.h"
 #include "runtime/OutputFile.h"
 
@@ -97,7 +98,7 @@ static int run(int argc, char **argv) {
 int main(int argc, char **argv) {
   try {
     int code = run(argc, argv);
-    runtime::flushStandardOutput();
+    flushStandardOutput();
     return code;
   } catch (const Error &error) {
     std::cerr << "compile-model: error: " << error.what() << "\n";

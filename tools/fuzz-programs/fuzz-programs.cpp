@@ -9,6 +9,7 @@
 
 #include "backends/systolic/isa/ProgramVerifier.h"
 #include "common/Error.h"
+#include "common/StandardOutput.h"
 #include "sim/RtlExecutor.h"
 #include "sim/fuzz/ProgramFuzzer.h"
 
@@ -143,6 +144,7 @@ int main(int argc, char **argv) {
       fuzz.printModelError();
       failed += std::abs(fuzz.modelError()) > modelWithin / 100;
     }
+    flushStandardOutput();
     return bool(failed) == expectFailure ? 0 : 1;
   } catch (const Error &error) {
     std::fprintf(stderr, "fuzz-programs: %s\n", error.what());

@@ -9,6 +9,7 @@
 
 #include "backends/systolic/ProgramTranslation.h"
 #include "backends/systolic/isa/ProgramVerifier.h"
+#include "common/StandardOutput.h"
 #include "sim/RtlExecutor.h"
 
 #include "dialects/onnx/OnnxDialect.h"
@@ -159,6 +160,7 @@ int main(int argc, char **argv) {
   try {
     for (auto op : module->getOps<ProgramOp>())
       status |= profile(op);
+    flushStandardOutput();
   } catch (const std::exception &error) {
     std::fprintf(stderr, "profile-program: %s\n", error.what());
     return 1;

@@ -1,6 +1,7 @@
 //===- run-model.cpp - runs a package on the command line -----------------===//
 
 #include "common/Error.h"
+#include "common/StandardOutput.h"
 #include "runtime/Model.h"
 #include "runtime/NumpyFile.h"
 #include "runtime/OutputFile.h"
