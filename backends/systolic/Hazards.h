@@ -25,7 +25,9 @@ struct Access {
 
 class HazardTracker {
 public:
-  HazardTracker(int64_t scratchpadWords, int64_t arenaBytes, int64_t tableSlots);
+  /// `executeWritesInOrder`: what one execute job writes is written before what the next one does (arrays of up to 16
+  /// channels).
+  HazardTracker(int64_t scratchpadWords, int64_t arenaBytes, int64_t tableSlots, bool executeWritesInOrder = true);
   /// What the next job of `queue` (its `number`-th, counted from 1) waits for; then records it.
   Waits add(Queue queue, int64_t number, const std::vector<Access> &accesses);
 
@@ -34,6 +36,7 @@ private:
     std::array<int32_t, QueueCount> read = {}, written = {};
   };
   std::array<std::vector<Unit>, 3> spaces;
+  bool executeWritesInOrder;
 };
 
 } // namespace tilewright::systolic

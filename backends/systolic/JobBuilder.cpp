@@ -9,7 +9,8 @@ using namespace tilewright;
 using namespace tilewright::systolic;
 
 JobBuilder::JobBuilder(const ArrayConfig &array, const LayerProgram &program)
-    : array(array), program(program), hazards(array.scratchpadWords(), program.arenaBytes, array.tableSlots),
+    : array(array), program(program),
+      hazards(array.scratchpadWords(), program.arenaBytes, array.tableSlots, array.channels <= 16),
       tables(array.tableSlots) {
   jobs.layers.resize(program.layers.size());
 }

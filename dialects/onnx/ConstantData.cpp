@@ -20,6 +20,11 @@ size_t onnx::elementBytes(Type type) {
   return 0;
 }
 
+bool onnx::hasValues(ElementsAttr elements) {
+  auto resource = dyn_cast<DenseResourceElementsAttr>(elements);
+  return !resource || resource.getRawHandle().getBlob();
+}
+
 onnx::ConstantBytes::ConstantBytes(ElementsAttr elements) {
   if (auto resource = dyn_cast<DenseResourceElementsAttr>(elements)) {
     if (AsmResourceBlob *blob = resource.getRawHandle().getBlob())

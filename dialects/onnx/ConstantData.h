@@ -37,6 +37,9 @@ private:
   std::shared_ptr<std::vector<char>> owned;
 };
 
+/// False where printing left the values out (`dense_resource<__elided__>`): nothing may read them then.
+bool hasValues(mlir::ElementsAttr elements);
+
 /// A constant over `bytes` (laid out as ConstantBytes gives them): dense when it is small or when all elements are
 /// equal, else a resource. `owner` keeps `bytes` alive for the resource; without one they are copied.
 mlir::ElementsAttr makeConstant(mlir::RankedTensorType type, llvm::ArrayRef<char> bytes,

@@ -2,6 +2,8 @@
 
 #include "dialects/onnx/OnnxDialect.h"
 
+#include "dialects/onnx/ConstantData.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringExtras.h"
@@ -55,6 +57,10 @@ ElementsAttr tilewright::onnx::constantValue(Value value) {
   if (auto constant = value.getDefiningOp<ConstantOp>())
     return constant.getValue();
   return nullptr;
+}
+
+LogicalResult ConstantOp::verify() {
+  return hasValues(getValue()) ? success() : emitOpError("has no values: they were left out when it was printed");
 }
 
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }

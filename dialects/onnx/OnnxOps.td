@@ -98,6 +98,7 @@ def Onnx_ConstantOp : Onnx_Op<"constant", [Pure, ConstantLike, AllTypesMatch<["v
   let results = (outs AnyTensor:$result);
   let assemblyFormat = "$value attr-dict";
   let hasFolder = 1;
+  let hasVerifier = 1;
 }
 
 def Onnx_NoneOp : Onnx_Op<"none", [Pure]> {

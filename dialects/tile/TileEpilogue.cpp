@@ -21,6 +21,8 @@ bool is8Bit(Type type) { return type.isInteger(8); }
 
 /// One entry, or one per output channel of the layer around `op`.
 LogicalResult verifyPerChannel(Operation *op, StringRef name, ElementsAttr values, Type element) {
+  if (!tilewright::onnx::hasValues(values))
+    return op->emitOpError("'") << name << "' has no values: they were left out when it was printed";
   if (values.getElementType() != element)
     return op->emitOpError("'") << name << "' holds " << values.getElementType() << ", not " << element;
   int64_t count = values.getNumElements();
@@ -60,6 +62,8 @@ LogicalResult RequantizeOp::verify() {
 }
 
 LogicalResult TableOp::verify() {
+  if (!tilewright::onnx::hasValues(getTable()))
+    return emitOpError("table has no values: they were left out when it was printed");
   if (getTable().getNumElements() != 256 || !getTable().getElementType().isSignlessInteger(8))
     return emitOpError("table must have 256 entries of i8");
   if (!is8Bit(getResult().getType()))

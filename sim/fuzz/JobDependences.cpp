@@ -102,8 +102,9 @@ void JobDependences::reads(Word &word, size_t queue, std::array<int64_t, queueCo
 }
 
 void JobDependences::writes(Word &word, size_t queue, std::array<int64_t, queueCount> &waits) {
-  // A queue's own reads and writes stay in order.
-  if (word.writer != UINT8_MAX && word.writer != queue)
+  // A queue's own reads and writes stay in order, but for execute's writes where several groups of channels drain.
+  bool isOrdered = word.writer == queue && (queue != queueOf(Opcode::Execute) || config.channels <= 16);
+  if (word.writer != UINT8_MAX && !isOrdered)
     waits[word.writer] = std::max(waits[word.writer], word.written);
   for (size_t q = 0; q < queueCount; ++q)
     if (q != queue)

@@ -38,6 +38,15 @@ TEST(Hazards, AQueueWaitsForItselfOnlyToReadWhatItWrote) {
   EXPECT_EQ(tracker.add(ExecuteQueue, 3, {reads(8, 9)}), (Waits{0, 0, 2, 0, 0}));
 }
 
+TEST(Hazards, ExecuteJobsOfWideArraysWriteInNoOrder) {
+  HazardTracker tracker(64, 0, 0, /*executeWritesInOrder=*/false);
+  tracker.add(ExecuteQueue, 1, {reads(0, 8), writes(8, 16)});
+  EXPECT_EQ(tracker.add(ExecuteQueue, 2, {reads(16, 24), writes(15, 17)}), (Waits{0, 0, 1, 0, 0}));
+  EXPECT_EQ(tracker.add(ExecuteQueue, 3, {writes(20, 24)}), (Waits{}));
+  tracker.add(LoadQueue, 1, {writes(30, 31)});
+  EXPECT_EQ(tracker.add(LoadQueue, 2, {writes(30, 31)}), (Waits{}));
+}
+
 TEST(Hazards, DramAndTablesAreSpacesOfTheirOwn) {
   HazardTracker tracker(64, 256, 4);
   tracker.add(StoreQueue, 1, {{Space::Arena, true, 0, 4}});

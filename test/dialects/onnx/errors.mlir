@@ -39,3 +39,11 @@ func.func @constant_type() {
   %c = "onnx.constant"() <{value = dense<1> : tensor<2xi64>}> : () -> tensor<3xi64>
   return
 }
+
+// -----
+
+func.func @printed_without_values() -> tensor<64xi8> {
+  // expected-error @+1 {{'onnx.constant' op has no values: they were left out when it was printed}}
+  %0 = onnx.constant dense_resource<__elided__> : tensor<64xi8>
+  return %0 : tensor<64xi8>
+}
