@@ -163,8 +163,9 @@ bool LayerFormer::form(onnx::NodeOp quantize) {
   if (formed.map) {
     if (auto root = formed.map.getDefiningOp<tile::TileRootInterface>()) {
       int64_t bytes = memory::minimalFootprint(target, root);
-      tooLarge = target.placesBuffers() && bytes > target.mapCapacity();
-      if (std::optional<std::string> refusal = target.refusal(root))
+      std::optional<std::string> refusal = target.refusal(root);
+      tooLarge = !refusal && target.placesBuffers() && bytes > target.mapCapacity();
+      if (refusal)
         reason = *refusal;
       else if (tooLarge)
         reason = ("its smallest tile, one row, takes " + Twine(bytes) + " bytes on chip, " + target.name() + " has " +
