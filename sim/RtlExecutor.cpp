@@ -1,6 +1,7 @@
 //===- RtlExecutor.cpp - opens built simulators and runs them -------------===//
 
 #include "sim/RtlExecutor.h"
+#include "backends/systolic/isa/Descriptor.h"
 #include "common/Error.h"
 #include "config/Resources.h"
 #include "sim/SimulatorAbi.h"
@@ -73,6 +74,9 @@ public:
       throw Error(path + " is not a simulator of the array");
     TilewrightSimulatorInfo is{};
     info(&is);
+    if (is.abi == TILEWRIGHT_SIMULATOR_ABI && is.tableDigest != isa::tableDigest)
+      throw Error("the RTL in " + (resourceFolder() / "sim" / "rtl").string() +
+                  " has other descriptors than this program was built with: build it again");
     if (is.abi != TILEWRIGHT_SIMULATOR_ABI || is.pixels != config.pixels || is.channels != config.channels ||
         is.reduction != config.reduction || is.scratchpadBytes != config.scratchpadBytes ||
         is.weightRingBytes != config.weightRingBytes || is.tableSlots != config.tableSlots ||

@@ -13,7 +13,7 @@
 
 extern "C" {
 
-#define TILEWRIGHT_SIMULATOR_ABI 1
+#define TILEWRIGHT_SIMULATOR_ABI 2
 
 /// Why the array took no step in a cycle; the order is that of the table in docs/accelerator.md, which is also the
 /// priority.
@@ -103,6 +103,7 @@ struct TilewrightSimulatorInfo {
   uint32_t abi;
   uint32_t pixels, channels, reduction;
   uint32_t scratchpadBytes, weightRingBytes, tableSlots, busBytes;
+  uint64_t tableDigest; ///< of the descriptor table in its RTL (isa::tableDigest)
 };
 
 /// The two symbols to export. Returns 0 on success, 1 when `error` is set. Reentrant: no global state.

@@ -341,7 +341,7 @@ private:
 extern "C" __attribute__((visibility("default"))) void tilewright_simulator_info(TilewrightSimulatorInfo *info) {
   *info = {TILEWRIGHT_SIMULATOR_ABI, TILEWRIGHT_PIXELS,           TILEWRIGHT_CHANNELS,
            TILEWRIGHT_REDUCTION,     TILEWRIGHT_SCRATCHPAD_BYTES, TILEWRIGHT_WEIGHT_RING_BYTES,
-           TILEWRIGHT_TABLE_SLOTS,   TILEWRIGHT_BUS_BYTES};
+           TILEWRIGHT_TABLE_SLOTS,   TILEWRIGHT_BUS_BYTES,        TILEWRIGHT_TABLE_DIGEST};
 }
 
 extern "C" __attribute__((visibility("default"))) int tilewright_simulate(const TilewrightRequest *request,

@@ -86,6 +86,9 @@ def defines(options: argparse.Namespace) -> list[str]:
         "WEIGHT_RING_BYTES": options.weight_ring_bytes,
         "TABLE_SLOTS": options.table_slots,
         "BUS_BYTES": options.bus_bytes,
+        "TABLE_DIGEST": first_line(
+            [sys.executable, str(ISA / "generate_isa.py"), str(ISA / "descriptors.toml"), "--digest"]
+        ),
     }
     return [f"-DTILEWRIGHT_{name}={value}" for name, value in values.items()]
 
@@ -99,7 +102,7 @@ def sources() -> list[Path]:
     )
 
 
-def version(command: list[str]) -> str:
+def first_line(command: list[str]) -> str:
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[0]
     except (OSError, subprocess.CalledProcessError, IndexError) as error:
@@ -122,8 +125,8 @@ def key(options: argparse.Namespace) -> str:
         *verilator_flags(options),
         *COMPILE,
         *defines(options),
-        version(["verilator", "--version"]),
-        version([options.cxx, "--version"]),
+        first_line(["verilator", "--version"]),
+        first_line([options.cxx, "--version"]),
     ]:
         digest.update(text.encode() + b"\0")
     for path in sources():
@@ -165,7 +168,7 @@ def build(options: argparse.Namespace, library: Path) -> None:
         files = [package, RTL / "tilewright_float_pkg.sv"]
         files += [path for path in sorted(RTL.glob("*.sv")) if path != files[1]]
         run(["verilator", *verilator_flags(options), f"-I{RTL}", "--Mdir", str(work / "obj"), *map(str, files)], work)
-        root = Path(version(["verilator", "--getenv", "VERILATOR_ROOT"])) / "include"
+        root = Path(first_line(["verilator", "--getenv", "VERILATOR_ROOT"])) / "include"
         generated = sorted((work / "obj").glob("*.cpp"))
         runtime = [root / "verilated.cpp", root / "verilated_threads.cpp"]
         if options.trace:

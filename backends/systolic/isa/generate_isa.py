@@ -4,12 +4,14 @@
     generate_isa.py TABLE --cpp Descriptors.h.inc     structures, enumerations, field table (Descriptor.h includes it)
     generate_isa.py TABLE --sv tilewright_isa_pkg.sv  positions, widths and enumeration values for the RTL
     generate_isa.py TABLE --markdown descriptors.md   the reference
+    generate_isa.py TABLE --digest                    prints a number that tells this table from others
     generate_isa.py TABLE --check descriptors.md      exit 1 if that file is not what --markdown would write
 
 Python 3.11's standard library only: it runs during the build.
 """
 
 import argparse
+import hashlib
 import re
 import sys
 import tomllib
@@ -47,7 +49,10 @@ def camel(name: str, upper: bool = False) -> str:
 
 class Table:
     def __init__(self, path: Path):
-        data = tomllib.loads(path.read_text())
+        text = path.read_text()
+        data = tomllib.loads(text)
+        #: Tells one table from another, as a number in C++.
+        self.digest = f"0x{hashlib.sha256(text.encode()).hexdigest()[:16]}ull"
         self.bytes: int = data["bytes"]
         self.queue_depth: int = data["queue_depth"]
         self.enums: dict[str, dict[str, int]] = data["enums"]
@@ -105,6 +110,8 @@ class Table:
     def cpp(self) -> str:
         out = [
             "// Made from descriptors.toml by generate_isa.py; included by Descriptor.h.\n",
+            "/// Of the table that this was made from; a simulator knows its own.",
+            f"inline constexpr uint64_t tableDigest = {self.digest};",
             f"inline constexpr unsigned descriptorBytes = {self.bytes};",
             "/// Descriptors that each queue holds beside its running job.",
             f"inline constexpr unsigned queueDepth = {self.queue_depth};\n",
@@ -246,8 +253,11 @@ def main() -> int:
     parser.add_argument("table", type=Path)
     for kind in ("cpp", "sv", "markdown", "check"):
         parser.add_argument(f"--{kind}", type=Path)
+    parser.add_argument("--digest", action="store_true")
     arguments = parser.parse_args()
     table = Table(arguments.table)
+    if arguments.digest:
+        print(table.digest)
     for kind in ("cpp", "sv", "markdown"):
         if path := getattr(arguments, kind):
             path.parent.mkdir(parents=True, exist_ok=True)
