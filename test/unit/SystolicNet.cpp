@@ -66,7 +66,8 @@ int8_t SystolicNet::finish(const Layer &layer, int64_t channel, int64_t sum, int
     if (layer.residual.swap)
       std::swap(a, b);
     float s = std::fma(a, layer.residual.scaleA, std::fma(b, layer.residual.scaleB, layer.residual.fix));
-    q = std::clamp<int64_t>(static_cast<int64_t>(rounded(s)) - shift, layer.residual.clampMin, layer.residual.clampMax);
+    q = std::clamp<int64_t>(static_cast<int64_t>(rounded(s)) + layer.residual.zeroPoint, layer.residual.clampMin,
+                            layer.residual.clampMax);
   }
   if (layer.table2)
     q = (*layer.table2)[q + 128];
@@ -116,7 +117,8 @@ int SystolicNet::conv(int in, const ConvOptions &o) {
     layer.table1 = makeTable();
   if (o.table2)
     layer.table2 = makeTable();
-  layer.residual = {0.61f, 0.53f, 1.75f, o.swap, maps[out].operand.isUnsigned, -120, 127};
+  bool isUnsigned = maps[out].operand.isUnsigned;
+  layer.residual = {0.61f, 0.53f, 1.75f, o.swap, isUnsigned, /*zeroPoint=*/isUnsigned ? -121 : 3, -120, 127};
   layer.tileRows = o.tileRows;
   layer.tileChannels = o.tileChannels;
   layer.tileSamples = o.tileSamples;
@@ -225,12 +227,14 @@ int SystolicNet::add(int a, int b) {
   layer.name = "add" + std::to_string(program.layers.size());
   layer.reportKind = "add";
   layer.kind = LayerKind::Add;
-  layer.residual = {0.4f, 0.7f, -2.5f, false, source.isUnsigned, -128, 127};
+  layer.residual = {0.4f, 0.7f, -2.5f, false, source.isUnsigned, /*zeroPoint=*/source.isUnsigned ? -128 : -5,
+                    -128, 127};
   int out = newMap(source.samples, source.channels, source.height, source.width, source.isUnsigned);
   int64_t shift = source.isUnsigned ? 128 : 0;
   for (size_t i = 0; i < maps[out].values.size(); ++i) {
     float s = std::fma(float(maps[a].values[i] + shift), 0.4f, std::fma(float(maps[b].values[i] + shift), 0.7f, -2.5f));
-    maps[out].values[i] = static_cast<int8_t>(std::clamp<int64_t>(static_cast<int64_t>(rounded(s)) - shift, -128, 127));
+    maps[out].values[i] = static_cast<int8_t>(
+        std::clamp<int64_t>(static_cast<int64_t>(rounded(s)) + layer.residual.zeroPoint, -128, 127));
   }
   program.layers.push_back(std::move(layer));
   uses.push_back({a, b, out});
