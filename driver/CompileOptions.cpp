@@ -27,11 +27,6 @@ void CompileOptions::validate() const {
     throw Error("--target=cuda: there is no GPU code generation yet; systolic and cpu are supported");
   if (batch && *batch < 1)
     throw Error("--batch=" + std::to_string(*batch) + ": must be at least 1");
-  if (quantize == "int8" && calibration.empty())
-    throw Error(
-        "--quantize=int8 needs to know the ranges of activations: give --calibration=DIR_OR_NPZ, a folder of .npz "
-        "files or one .npz with an array for each model input (first axis: samples). For performance work only, "
-        "--calibration=random:SEED makes up data and marks the package \"uncalibrated\"");
   if (quantize == "none" && !calibration.empty())
     throw Error("--calibration is given, but nothing is to be quantized: add --quantize=int8");
   if (allTensors && (target != "systolic" || emit == "onnx"))

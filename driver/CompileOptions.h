@@ -31,6 +31,9 @@ struct CompileOptions {
   /// Called with a line for each stage.
   std::function<void(const std::string &)> progress;
 
+  /// Called with something that the user should know although nothing is wrong.
+  std::function<void(const std::string &)> note;
+
   /// Throws Error for a word that is none of those above, and for combinations that make no sense.
   void validate() const;
 };

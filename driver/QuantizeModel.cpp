@@ -6,6 +6,7 @@
 
 #include "driver/QuantizeModel.h"
 
+#include "common/Error.h"
 #include "frontend/OnnxImporter.h"
 #include "passes/Passes.h"
 
@@ -58,8 +59,19 @@ QuantizationResult tilewright::quantizeModel(MLIRContext &context, std::shared_p
                                              const DiagnosticCollector &diagnostics) {
   QuantizationResult result;
   result.wasQuantized = isQuantized(specialisations.front().main);
-  if (result.wasQuantized)
+  if (result.wasQuantized) {
+    if (!options.calibration.empty()) {
+      CalibrationData checked(options.calibration); // a path that is wrong is a mistake all the same
+      if (options.note)
+        options.note("the model is quantized already: --calibration is not used");
+    }
     return result;
+  }
+  if (options.calibration.empty())
+    throw Error(
+        "--quantize=int8 needs to know the ranges of activations: give --calibration=DIR_OR_NPZ, a folder of .npz "
+        "files or one .npz with an array for each model input (first axis: samples). For performance work only, "
+        "--calibration=random:SEED makes up data and marks the package \"uncalibrated\"");
 
   RangeMethod method = RangeMethod::parse(options.calibrationRange);
   CalibrationData data(options.calibration);

@@ -110,7 +110,7 @@ CompileOptions compileOptions(const py::dict &words) {
 py::tuple compile(const py::object &source, const std::string &name, const py::dict &words, const std::string &package,
                   const py::object &progress) {
   CompileOptions options = compileOptions(words);
-  options.progress = progressFunction(progress);
+  options.progress = options.note = progressFunction(progress);
   std::string bytes;
   bool inMemory = py::isinstance<py::bytes>(source);
   if (inMemory)

@@ -81,6 +81,7 @@ static int run(int argc, char **argv) {
       throw Error(std::string(option) + " is about quantization: add --quantize=int8");
   if (!quiet)
     options.progress = [](const std::string &line) { std::cerr << "compile-model: " << line << std::endl; };
+  options.note = [](const std::string &text) { std::cerr << "compile-model: note: " << text << std::endl; };
   if (output.empty())
     output = defaultOutput(model, options.emit);
   options.validate();
