@@ -106,20 +106,19 @@ std::string GraphWriter::name(Value value) {
       own = layer.getValue();
   std::string chosen = unique(own.empty() ? "tensor" : own);
   names[value] = chosen;
+  if (auto constant = value.getDefiningOp<onnx::ConstantOp>()) {
+    auto type = cast<RankedTensorType>(constant.getType());
+    onnx::ConstantBytes bytes(constant.getValue());
+    writer.initializer(
+        chosen,
+        {onnxDataType(type.getElementType()), type.getShape().vec(), {bytes.bytes().data(), bytes.bytes().size()}});
+  }
   return chosen;
 }
 
 void GraphWriter::write(Operation *op) {
-  if (isa<onnx::NoneOp>(op))
+  if (isa<onnx::NoneOp, onnx::ConstantOp>(op))
     return;
-  if (auto constant = dyn_cast<onnx::ConstantOp>(op)) {
-    auto type = cast<RankedTensorType>(constant.getType());
-    onnx::ConstantBytes bytes(constant.getValue());
-    writer.initializer(
-        name(constant),
-        {onnxDataType(type.getElementType()), type.getShape().vec(), {bytes.bytes().data(), bytes.bytes().size()}});
-    return;
-  }
   auto node = dyn_cast<onnx::NodeOp>(op);
   if (!node || !node.getBodies().empty())
     throw Error((node ? node.getQualifiedName() : op->getName().getStringRef().str()) +

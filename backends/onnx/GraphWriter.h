@@ -28,12 +28,13 @@ public:
   /// Declares the function's inputs, and reserves its outputs' names.
   explicit GraphWriter(mlir::func::FuncOp function);
 
-  /// The tensor's name; that of the model where it has one. "" for an absent operand.
+  /// The tensor's name; that of the model where it has one. "" for an absent operand. A constant becomes an initializer
+  /// when its name is first asked for: layers have read most of theirs, and runtimes warn of what nothing uses.
   std::string name(mlir::Value value);
   /// A name like `hint` that nothing has yet.
   std::string unique(llvm::StringRef hint);
 
-  /// Writes an `onnx.constant`, `onnx.none` or `onnx.node` as it is.
+  /// Writes an `onnx.node` as it is; an `onnx.constant` or `onnx.none` is written with what uses it.
   void write(mlir::Operation *op);
   /// Writes a node of our own; `domain` other than ai.onnx must have version 1.
   void add(llvm::StringRef opType, const std::vector<std::string> &inputs, const std::string &output,

@@ -1,11 +1,14 @@
 // RUN: tilewright-opt %s --export-onnx=file=%t.onnx -o /dev/null
 // RUN: tilewright-opt --import-onnx=%t.onnx | FileCheck %s
+// RUN: tilewright-opt --import-onnx=%t.onnx | FileCheck %s --check-prefix=UNUSED
 // RUN: sed 's/"Relu" since 14 (%x)/"Softmax" since 11 (%x) {axis = 0}/' %s > %t.softmax.mlir
 // RUN: not tilewright-opt %t.softmax.mlir --export-onnx=file=%t.softmax.onnx 2>&1 | FileCheck %s --check-prefix=MIXED
 // RUN: not tilewright-opt %s --export-onnx=file=%t.nowhere/x.onnx 2>&1 | FileCheck %s --check-prefix=NOWHERE
 
 // MIXED: error: Softmax since 11 cannot be written beside nodes of opset 13
 // NOWHERE: cannot be written: No such file or directory
+
+// UNUSED-NOT: i16
 
 // What is written is read back: names, symbols, absent operands, attributes of each kind, constants of several types.
 // CHECK: onnx.opset_imports = {ai.onnx = 14 : i64, com.microsoft = 1 : i64}
@@ -23,6 +26,7 @@ module attributes {onnx.opset_imports = {ai.onnx = 13 : i64}} {
     %max = onnx.constant dense<6.0> : tensor<f32>
     %scale = onnx.constant dense<0.5> : tensor<f32>
     %zero = onnx.constant dense<-3> : tensor<i8>
+    %unused = onnx.constant dense<[77, 78]> : tensor<2xi16>
     %r = onnx.node "Relu" since 14 (%x) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %c = onnx.node "Clip" since 13 (%r, %none, %max) attributes {onnx.output_names = ["other name"]} : (tensor<?x4xf32>, none, tensor<f32>) -> tensor<?x4xf32>
     %q = onnx.node "QuantizeLinear" since 13 (%c, %scale, %zero) {axis = 1} : (tensor<?x4xf32>, tensor<f32>, tensor<i8>) -> tensor<?x4xi8>
