@@ -28,7 +28,9 @@ struct CompileOptions {
   std::string emit = "package";         ///< package | onnx | tile | target | llvm | asm | quantized
   bool allTensors = false;              ///< every layer's 8-bit result becomes an output
   bool explain = false;
-  /// Called with a line for each stage.
+  /// Called with the name of each stage when it begins.
+  std::function<void(const std::string &)> begins;
+  /// Called with a line for each stage when it has ended: its name and the time that it took.
   std::function<void(const std::string &)> progress;
 
   /// Called with something that the user should know although nothing is wrong.

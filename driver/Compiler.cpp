@@ -56,13 +56,17 @@ public:
       if (options.emit == "quantized")
         return emitQuantized();
       lowerToArray();
-      if (options.emit == "target")
+      if (options.emit == "target") {
+        stageDone();
         return std::move(result);
+      }
     }
     chooseHostWork();
     compileHostCode();
-    if (options.emit != "package")
+    if (options.emit != "package") {
+      stageDone();
       return std::move(result);
+    }
     buildPlans();
     declareModel();
     stage("write " + packagePath);
@@ -126,6 +130,8 @@ void Compilation::stage(const std::string &name) {
   if (!stageName.empty())
     stageDone();
   stageName = name;
+  if (options.begins)
+    options.begins(name);
   stageStart = std::chrono::steady_clock::now();
 }
 

@@ -24,6 +24,32 @@ static const char *kDescription = R"(Compiles an ONNX model to a package that ru
   compile-model net.onnx --quantize=int8 --calibration=random:1 --emit=tile --explain
       looks at an intermediate form, and at what was decided for each layer and why)";
 
+/// What goes on, on stderr: a stage's name when it begins, on the same line its time when it has ended.
+class Progress {
+public:
+  void begin(const std::string &stage) {
+    std::cerr << "compile-model: " << stage << std::flush;
+    begun = stage;
+  }
+  void end(const std::string &line) {
+    if (begun.empty())
+      std::cerr << "compile-model: ";
+    std::cerr << line.substr(begun.size()) << std::endl;
+    begun.clear();
+  }
+  /// Anything else begins a line of its own.
+  void interrupt() {
+    if (!begun.empty())
+      std::cerr << std::endl;
+    begun.clear();
+  }
+
+private:
+  std::string begun;
+};
+
+static Progress progress;
+
 static void addOptions(CLI::App &app, CompileOptions &options) {
   app.add_option("--target", options.target, "systolic: the array, with the CPU for the rest; cpu; cuda: not there yet")
       ->capture_default_str();
@@ -79,9 +105,14 @@ static int run(int argc, char **argv) {
   for (const char *option : {"--calibration-range", "--activations"})
     if (options.quantize == "none" && app.count(option))
       throw Error(std::string(option) + " is about quantization: add --quantize=int8");
-  if (!quiet)
-    options.progress = [](const std::string &line) { std::cerr << "compile-model: " << line << std::endl; };
-  options.note = [](const std::string &text) { std::cerr << "compile-model: note: " << text << std::endl; };
+  if (!quiet) {
+    options.begins = [](const std::string &stage) { progress.begin(stage); };
+    options.progress = [](const std::string &line) { progress.end(line); };
+  }
+  options.note = [](const std::string &text) {
+    progress.interrupt();
+    std::cerr << "compile-model: note: " << text << std::endl;
+  };
   if (output.empty())
     output = defaultOutput(model, options.emit);
   options.validate();
@@ -102,8 +133,10 @@ int main(int argc, char **argv) {
     flushStandardOutput();
     return code;
   } catch (const Error &error) {
+    progress.interrupt();
     std::cerr << "compile-model: error: " << error.what() << "\n";
   } catch (const std::exception &error) {
+    progress.interrupt();
     std::cerr << "compile-model: internal error: " << error.what() << "\n";
   }
   return 1;
