@@ -39,6 +39,11 @@ struct InsertQdqPass final : tilewright::impl::InsertQdqPassBase<InsertQdqPass> 
     function.walk([&](onnx::NodeOp node) { isQuantized |= node.is("QuantizeLinear") || node.is("DequantizeLinear"); });
     if (isQuantized)
       return; // taken as it is
+    if (!table && ranges.empty()) {
+      emitError(function.getLoc())
+          << "insert-qdq needs its option ranges=FILE.json, a file of {\"tensor\": [min, max], ...}";
+      return signalPassFailure();
+    }
     try {
       if (!table)
         table = std::make_shared<RangeTable>(readRangeTable(ranges));

@@ -6,6 +6,8 @@
 // RUN: echo '{"x": [1, -1]}' > %t.wrong.json
 // RUN: not tilewright-opt %s --insert-qdq=ranges=%t.wrong.json 2>&1 | FileCheck %s --check-prefix=WRONG
 // RUN: not tilewright-opt %s --insert-qdq=ranges=%t.none.json 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: not tilewright-opt %s --insert-qdq 2>&1 | FileCheck %s --check-prefix=OPTION
+// OPTION: error: insert-qdq needs its option ranges=FILE.json
 
 // MISSING: error: no calibration range for tensor 'r'
 // WRONG: wrong.json: 'x': expected [min, max], two finite numbers in this order

@@ -24,14 +24,18 @@
 using namespace tilewright;
 using namespace tilewright::systolic;
 
-static llvm::cl::opt<std::string> file(llvm::cl::Positional, llvm::cl::init("-"), llvm::cl::desc("FILE.mlir"));
+static llvm::cl::OptionCategory category("Options");
+static llvm::cl::opt<std::string> file(llvm::cl::Positional, llvm::cl::init("-"), llvm::cl::desc("FILE.mlir"),
+                                       llvm::cl::cat(category));
 static llvm::cl::opt<std::string> executorName("executor", llvm::cl::init("model"),
-                                               llvm::cl::desc("golden, model or rtl"));
-static llvm::cl::opt<bool> check("check", llvm::cl::desc("compare every write with golden"));
-static llvm::cl::opt<unsigned> dramRate("dram-bytes-per-cycle", llvm::cl::init(0), llvm::cl::desc("0: as configured"));
+                                               llvm::cl::desc("golden, model or rtl"), llvm::cl::cat(category));
+static llvm::cl::opt<bool> check("check", llvm::cl::desc("compare every write with golden"), llvm::cl::cat(category));
+static llvm::cl::opt<unsigned> dramRate("dram-bytes-per-cycle", llvm::cl::init(0), llvm::cl::desc("0: as configured"),
+                                        llvm::cl::cat(category));
 
 static llvm::cl::opt<int> traceLayer("trace-layer", llvm::cl::init(-1),
-                                     llvm::cl::desc("list the jobs of this layer with their times"));
+                                     llvm::cl::desc("list the jobs of this layer with their times"),
+                                     llvm::cl::cat(category));
 
 /// Calls visit(element's number in [n][c][y][x] order, its address) for a tensor in DRAM.
 template <typename Visitor> static void forEachElement(const DeviceTensor &tensor, Visitor visit) {
@@ -149,6 +153,7 @@ static int profile(ProgramOp op) {
 }
 
 int main(int argc, char **argv) {
+  llvm::cl::HideUnrelatedOptions(category);
   llvm::cl::ParseCommandLineOptions(argc, argv, "runs a systolic.program and prints where its cycles went\n");
   mlir::DialectRegistry registry;
   registry.insert<mlir::func::FuncDialect, onnx::OnnxDialect, SystolicDialect>();

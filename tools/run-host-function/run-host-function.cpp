@@ -27,17 +27,22 @@ using namespace tilewright;
 using namespace tilewright::cpu;
 namespace cl = llvm::cl;
 
-static cl::opt<std::string> inputFile(cl::Positional, cl::desc("FILE.mlir or FILE.onnx"));
-static cl::opt<bool> listOperators("list-operators", cl::desc("print the table of operators and stop"));
-static cl::opt<std::string> data("data",
-                                 cl::desc("folder of arg0.bin, arg1.bin, ...: dense bytes; default: 0, 1, 2, ..."));
-static cl::opt<std::string> output("output", cl::desc("folder for out0.bin, ...; default: results are printed"));
-static cl::opt<std::string> cpuName("cpu", cl::desc("CPU to compile for"), cl::init("x86-64-v3"));
-static cl::opt<bool> keepAll("keep-all", cl::desc("fuse nothing: every node is a kernel of its own"));
-static cl::opt<bool> times("times", cl::desc("print the time of every kernel"));
-static cl::opt<int> repeat("repeat", cl::desc("number of runs"), cl::init(1));
-static cl::list<std::string> inputShapes("input-shape", cl::desc("shape of a model's input, NAME:1x3x8x8"));
-static cl::opt<std::string> emit("emit", cl::desc("print linalg, llvm or asm"));
+static cl::OptionCategory category("Options");
+static cl::opt<std::string> inputFile(cl::Positional, cl::desc("FILE.mlir or FILE.onnx"), cl::cat(category));
+static cl::opt<bool> listOperators("list-operators", cl::desc("print the table of operators and stop"),
+                                   cl::cat(category));
+static cl::opt<std::string>
+    data("data", cl::desc("folder of arg0.bin, arg1.bin, ...: dense bytes; default: 0, 1, 2, ..."), cl::cat(category));
+static cl::opt<std::string> output("output", cl::desc("folder for out0.bin, ...; default: results are printed"),
+                                   cl::cat(category));
+static cl::opt<std::string> cpuName("cpu", cl::desc("CPU to compile for"), cl::init("x86-64-v3"), cl::cat(category));
+static cl::opt<bool> keepAll("keep-all", cl::desc("fuse nothing: every node is a kernel of its own"),
+                             cl::cat(category));
+static cl::opt<bool> times("times", cl::desc("print the time of every kernel"), cl::cat(category));
+static cl::opt<int> repeat("repeat", cl::desc("number of runs"), cl::init(1), cl::cat(category));
+static cl::list<std::string> inputShapes("input-shape", cl::desc("shape of a model's input, NAME:1x3x8x8"),
+                                         cl::cat(category));
+static cl::opt<std::string> emit("emit", cl::desc("print linalg, llvm or asm"), cl::cat(category));
 
 static double element(const char *bytes, Type type) {
   auto as = [&]<typename T>(T value) {
@@ -208,6 +213,7 @@ static int runMain() {
 }
 
 int main(int argc, char **argv) {
+  cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv, "Compiles @main of a file in the onnx dialect for this CPU and runs it\n");
   try {
     return runMain();

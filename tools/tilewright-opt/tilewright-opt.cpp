@@ -1,9 +1,4 @@
 //===- tilewright-opt.cpp - runs single passes on textual IR --------------===//
-//
-//   tilewright-opt FILE.mlir --some-pass --other-pass
-//   tilewright-opt --import-onnx=FILE.onnx [--input-shape=NAME:1x3x8x8] [--batch=N] --some-pass --other-pass
-//
-//===----------------------------------------------------------------------===//
 
 #include "backends/cpu/Passes.h"
 #include "backends/cuda/CudaTarget.h"
@@ -19,6 +14,13 @@
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+
+static const char *kOverview = R"(Tilewright's passes, one at a time
+
+  tilewright-opt FILE.mlir --some-pass --other-pass
+  tilewright-opt --import-onnx=FILE.onnx [--input-shape=NAME:1x3x8x8] [--batch=N] --some-pass --other-pass
+      on a model: ? in a shape leaves a dimension open; --batch is for open first dimensions
+)";
 
 /// Declared here rather than in a header of its own: the other half of this tool.
 int importOnnxMain(int argc, char **argv, mlir::DialectRegistry &registry);
@@ -39,5 +41,5 @@ int main(int argc, char **argv) {
   for (int i = 1; i < argc; ++i)
     if (llvm::StringRef(argv[i]).ltrim('-').starts_with("import-onnx"))
       return importOnnxMain(argc, argv, registry);
-  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Tilewright's passes, one at a time\n", registry));
+  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, kOverview, registry));
 }
