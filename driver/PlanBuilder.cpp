@@ -256,6 +256,7 @@ void PlanBuilder::addDeviceRun(const systolic::DeviceProgram &program, ValueRang
   job.descriptor_count = static_cast<uint32_t>(program.descriptors.size() / isa::descriptorBytes);
   job.first_layer = static_cast<uint32_t>(result->layers.size());
   job.layer_count = static_cast<uint32_t>(program.layers.size());
+  job.expected_cycles = program.expectedCycles;
   for (const systolic::LayerInfo &info : program.layers)
     addLayer(toLayer(info));
   for (const systolic::DeviceTensor &tensor : program.outputs)

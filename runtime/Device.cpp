@@ -17,7 +17,21 @@ struct Device::State {
   std::unique_ptr<sim::Executor> executor;
   /// Of the run that is going on.
   std::function<void(const std::string &)> notice;
+  std::chrono::steady_clock::time_point lastProgress{};
 };
+
+static std::string progressText(const sim::Progress &progress, const package::DeviceJob &job,
+                                const std::vector<std::string> &layerNames) {
+  std::string line;
+  // What the compiler expected is no bound.
+  if (progress.cycles)
+    line = "cycle " + std::to_string(progress.cycles) +
+           (job.expected_cycles() > progress.cycles ? " of about " + std::to_string(job.expected_cycles()) : "") + ", ";
+  line += "descriptor " + std::to_string(progress.descriptor) + " of " + std::to_string(job.descriptor_count());
+  if (progress.layer < layerNames.size())
+    line += ", " + layerNames[progress.layer];
+  return line;
+}
 
 Device::Device(const std::string &name, const std::string &text, ExecutorKind executor)
     : state(std::make_unique<State>()) {
@@ -78,27 +92,32 @@ static void checkAgainstGolden(const ArrayConfig &config, const std::vector<uint
     throw Error("golden and " + std::string(executor.name()) + " differ: " + difference);
 }
 
-DeviceRun Device::run(std::span<uint8_t> memory, uint64_t programAddress, uint32_t descriptorCount,
-                      const std::vector<std::string> &layerNames, const RunOptions &options) {
+void Device::prepare(const RunOptions &options) {
   if (!options.waveFile.empty() && state->kind != ExecutorKind::Rtl)
     throw Error("a wave file is written by the RTL only: choose the executor rtl");
+  sim::RunOptions simOptions;
+  simOptions.waveFile = options.waveFile;
+  state->notice = options.progress;
+  state->executor->prepare(config(options), simOptions);
+}
+
+DeviceRun Device::run(std::span<uint8_t> memory, const package::DeviceJob &job,
+                      const std::vector<std::string> &layerNames, const RunOptions &options) {
+  prepare(options);
   ArrayConfig config = this->config(options);
+  uint64_t programAddress = job.program_address();
   sim::RunOptions simOptions;
   simOptions.waveFile = options.waveFile;
   if (options.progress)
     simOptions.progress = [&](const sim::Progress &progress) {
-      std::string line = "cycle " + std::to_string(progress.cycles) + ", descriptor " +
-                         std::to_string(progress.descriptor) + " of " + std::to_string(descriptorCount);
-      if (progress.layer < layerNames.size())
-        line += ", " + layerNames[progress.layer];
-      if (progress.descriptor && progress.cycles)
-        line += ", about " + std::to_string(progress.cycles * descriptorCount / progress.descriptor) + " cycles in all";
-      options.progress(line);
+      auto now = std::chrono::steady_clock::now();
+      if (now - state->lastProgress < std::chrono::duration<double>(options.progressInterval))
+        return true;
+      state->lastProgress = now;
+      options.progress(progressText(progress, job, layerNames));
       return true;
     };
 
-  state->notice = options.progress;
-  state->executor->prepare(config, simOptions);
   std::vector<uint8_t> before;
   if (options.check) {
     before.assign(memory.begin(), memory.end());
@@ -106,10 +125,10 @@ DeviceRun Device::run(std::span<uint8_t> memory, uint64_t programAddress, uint32
   }
   auto start = std::chrono::steady_clock::now();
   sim::RunResult result = state->executor->run(config, memory, programAddress, simOptions);
-  if (options.check)
-    checkAgainstGolden(config, before, programAddress, *state->executor, result, simOptions);
   DeviceRun run;
   run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (options.check)
+    checkAgainstGolden(config, before, programAddress, *state->executor, result, simOptions);
   if (result.cycles == 0)
     return run;
 
@@ -121,16 +140,16 @@ DeviceRun Device::run(std::span<uint8_t> memory, uint64_t programAddress, uint32
     total.lost.emplace_back(sim::causeNames[cause], lost[cause]);
   run.total = std::move(total);
   run.outsideLayers = result.tail;
-  for (const sim::JobRecord &job : result.jobs) {
-    if (job.layer >= layerNames.size())
-      throw std::logic_error("descriptor " + std::to_string(job.descriptor) + " names layer " +
-                             std::to_string(job.layer) + " of " + std::to_string(layerNames.size()));
+  for (const sim::JobRecord &record : result.jobs) {
+    if (record.layer >= layerNames.size())
+      throw std::logic_error("descriptor " + std::to_string(record.descriptor) + " names layer " +
+                             std::to_string(record.layer) + " of " + std::to_string(layerNames.size()));
     // Only execute jobs carry steps or losses; a layer of other jobs (pooling) runs beside them.
-    uint64_t charged = job.steps;
-    for (uint64_t count : job.lost)
+    uint64_t charged = record.steps;
+    for (uint64_t count : record.lost)
       charged += count;
     if (charged)
-      charge(run.layers[job.layer], job);
+      charge(run.layers[record.layer], record);
   }
   for (size_t i = 0; i < sim::dramClassNames.size(); ++i)
     run.dramBytes.emplace_back(sim::dramClassNames[i], result.dramBytes[i]);

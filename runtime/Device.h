@@ -5,6 +5,7 @@
 
 #include "config/ArrayConfig.h"
 #include "runtime/Model.h"
+#include "runtime/package_generated.h"
 
 #include <map>
 #include <memory>
@@ -20,7 +21,7 @@ struct DeviceRun {
   std::map<uint32_t, ArrayCycles> layers;                  ///< by the layer number in the descriptors
   uint64_t outsideLayers = 0;                              ///< cycles after the last step
   std::vector<std::pair<std::string, uint64_t>> dramBytes; ///< by who moved them
-  double seconds = 0;                                      ///< wall time
+  double seconds = 0;                                      ///< wall time, without a check's
 };
 
 /// A simulated array and what runs on it; kept from run to run, since opening a simulator takes a while.
@@ -32,10 +33,11 @@ public:
 
   /// The configuration with the DRAM rate that `options` ask for. Throws Error for one that the bus does not allow.
   ArrayConfig config(const RunOptions &options) const;
-  /// Runs the program in `memory` (the device's DRAM) until it is done. `layerNames` are for progress and errors.
-  /// Throws Error when the simulator cannot be built.
-  DeviceRun run(std::span<uint8_t> memory, uint64_t programAddress, uint32_t descriptorCount,
-                const std::vector<std::string> &layerNames, const RunOptions &options);
+  /// Builds or opens the simulator, which run() would do otherwise. Throws Error when that cannot be.
+  void prepare(const RunOptions &options);
+  /// Runs `job` in `memory` (the device's DRAM) until it is done. `layerNames` are for progress and errors.
+  DeviceRun run(std::span<uint8_t> memory, const package::DeviceJob &job, const std::vector<std::string> &layerNames,
+                const RunOptions &options);
 
 private:
   struct State;

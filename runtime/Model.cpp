@@ -86,7 +86,7 @@ struct Model::State {
   const package::Plan *findPlan(const std::vector<TensorView> &views) const;
   std::vector<TensorView> orderInputs(const std::map<std::string, TensorView> &given) const;
   RunResult run(const std::vector<TensorView> &views, const RunOptions &options);
-  void checkArrayOptions(const RunOptions &options) const;
+  void checkArrayOptions(const PlanRunner &runner, const RunOptions &options) const;
   void runPass(PlanRunner &runner, const std::vector<TensorView> &views, uint64_t pass, uint64_t samples,
                const RunOptions &options, Device *device, RunResult &result);
 };
@@ -212,8 +212,8 @@ RunResult Model::run(const std::map<std::string, TensorView> &inputs, const RunO
 }
 
 /// What is asked of the array must be answered.
-void Model::State::checkArrayOptions(const RunOptions &options) const {
-  if (!tables().array_config() && (options.check || !options.waveFile.empty() || options.dramBytesPerCycle != 0))
+void Model::State::checkArrayOptions(const PlanRunner &runner, const RunOptions &options) const {
+  if (!runner.usesArray() && (options.check || !options.waveFile.empty() || options.dramBytesPerCycle != 0))
     throw Error(file->path() +
                 ": nothing in it runs on an array, so there is nothing to check, no wave to write and no "
                 "DRAM rate to set");
@@ -222,7 +222,6 @@ void Model::State::checkArrayOptions(const RunOptions &options) const {
 }
 
 RunResult Model::State::run(const std::vector<TensorView> &views, const RunOptions &options) {
-  auto start = std::chrono::steady_clock::now();
   PlanRunner &runner = *runners.at(findPlan(views));
   const package::Plan &plan = runner.plan();
   uint64_t batch = plan.batch() ? plan.batch() : 1, samples = 1;
@@ -231,7 +230,7 @@ RunResult Model::State::run(const std::vector<TensorView> &views, const RunOptio
       if (isBatched(plan.batched_inputs(), i))
         samples = static_cast<uint64_t>(views[i].shape[0]);
 
-  checkArrayOptions(options);
+  checkArrayOptions(runner, options);
   RunResult result;
   Report &report = result.report;
   report.model = tables().model_name()->str();
@@ -269,6 +268,10 @@ RunResult Model::State::run(const std::vector<TensorView> &views, const RunOptio
       shape[0] = static_cast<int64_t>(samples);
     result.outputs.emplace_back(outputs[i].type, std::move(shape));
   }
+  if (runner.usesArray())
+    device->prepare(options);
+  // The build of a simulator, once, is not the run's.
+  auto start = std::chrono::steady_clock::now();
   for (uint64_t pass = 0; pass < report.passes; ++pass)
     runPass(runner, views, pass, std::min(batch, samples - pass * batch), options, device, result);
   report.wallSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -30,6 +30,8 @@ struct RunOptions {
   bool check = false;
   /// Called now and then with one line about how far it is.
   std::function<void(const std::string &)> progress;
+  /// Seconds between two such lines at least; what is built is said at once.
+  double progressInterval = 0;
 };
 
 struct RunResult {

@@ -5,6 +5,7 @@
 #include "common/Error.h"
 #include "runtime/MapCopy.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 
@@ -46,6 +47,11 @@ void PlanRunner::describe(Report &report) const {
       for (const flatbuffers::String *node : *layer->nodes())
         row.nodes.push_back(node->str());
   }
+}
+
+bool PlanRunner::usesArray() const {
+  return std::any_of(plan_.steps()->begin(), plan_.steps()->end(),
+                     [](const package::Step *step) { return step->action_as_DeviceJob() != nullptr; });
 }
 
 std::byte *PlanRunner::address(uint32_t buffer) const { return addresses[buffer]; }
@@ -145,8 +151,9 @@ void PlanRunner::runJob(const package::DeviceJob &job, const RunOptions &options
   for (uint32_t i = 0; i < job.layer_count(); ++i)
     names.push_back(report.layers[job.first_layer() + i].name);
   std::span<uint8_t> memory(reinterpret_cast<uint8_t *>(dram.get()), plan_.dram_bytes());
-  DeviceRun run = device.run(memory, job.program_address(), job.descriptor_count(), names, options);
+  DeviceRun run = device.run(memory, job, names, options);
   report.deviceSeconds += run.seconds;
+  report.checked = options.check;
   if (!run.total)
     return;
   add(report.total, *run.total);

@@ -26,6 +26,8 @@ public:
 
   /// Fills in the layer rows, without figures.
   void describe(Report &report) const;
+  /// A step of it is the array's.
+  bool usesArray() const;
   const package::Plan &plan() const { return plan_; }
 
 private:

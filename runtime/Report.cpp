@@ -191,6 +191,7 @@ static Json toJsonValue(const Report &report) {
   json["executor"] = report.executor;
   json["quantization"] = report.quantization;
   json["uncalibrated"] = report.uncalibrated;
+  json["checked"] = report.checked;
   json["samples"] = report.samples;
   json["passes"] = report.passes;
   json["figures"] = {{"cycles", report.executor == "rtl"     ? "simulated (RTL)"

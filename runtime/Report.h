@@ -43,6 +43,7 @@ struct LayerReport {
 struct Report {
   std::string model, target, executor, quantization;
   bool uncalibrated = false;
+  bool checked = false;             ///< golden ran beside the executor, and wrote the same
   uint64_t samples = 0, passes = 0; ///< of a batched package; otherwise 1 and 1
 
   // The array; macsPerCycle is 0 when the package does not use it.

@@ -138,6 +138,8 @@ std::string arraySummary(const Report &report) {
   std::string kind = report.executor == "rtl" ? "simulated, RTL" : "modelled";
   std::string text = format("array %s, %llu MACs/cycle: ", report.arrayName.c_str(),
                             static_cast<unsigned long long>(report.macsPerCycle));
+  if (std::all_of(report.layers.begin(), report.layers.end(), [](const LayerReport &layer) { return layer.onHost(); }))
+    return text + "nothing of the model runs on it\n";
   if (!figures)
     return text + format("%.2f MMAC; the %s executor counts no cycles\n", double(report.macs()) * 1e-6,
                          report.executor.c_str());
@@ -191,6 +193,8 @@ std::string Report::toTable() const {
       text += (&name == &outputSqnrDb.front().first ? " " : ", ") + shortened(name, 32) + format(" %.1f dB", value);
     text += "\n";
   }
+  if (checked)
+    text += "every word written to scratchpad and DRAM equals golden's\n";
   text += format("host: %.0f us measured; wall time %.3f s\n", hostMicroseconds(), wallSeconds);
   return text;
 }

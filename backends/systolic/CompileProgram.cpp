@@ -95,6 +95,7 @@ DeviceProgram systolic::encodeProgram(ScheduledProgram program) {
   device.inputs = program.inputs;
   device.outputs = program.outputs;
   device.dramBytes = program.dramBytes;
+  device.expectedCycles = static_cast<uint64_t>(program.expectedCycles);
   device.layers = program.layers;
   return device;
 }

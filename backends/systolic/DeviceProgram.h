@@ -63,7 +63,8 @@ struct DeviceProgram {
   uint64_t programAddress = 0;
   std::vector<Segment> constants; ///< weights and tables; programs of one model may share segments
   std::vector<DeviceTensor> inputs, outputs;
-  uint64_t dramBytes = 0; ///< DRAM that the program needs, from address 0
+  uint64_t dramBytes = 0;      ///< DRAM that the program needs, from address 0
+  uint64_t expectedCycles = 0; ///< by the scheduler's simple model
   std::vector<LayerInfo> layers;
 };
 

@@ -185,6 +185,9 @@ static int run(int argc, char **argv) {
   std::string suffix = std::filesystem::path(arguments.report).extension().string();
   if (!arguments.report.empty() && suffix != ".json" && suffix != ".csv")
     throw Error("--report=" + arguments.report + ": a report is written as .json or .csv");
+  if (app.count("--dram-bytes-per-cycle") && options.dramBytesPerCycle < 1)
+    throw Error("--dram-bytes-per-cycle=" + std::to_string(options.dramBytesPerCycle) + ": must be at least 1");
+  options.progressInterval = isatty(STDERR_FILENO) ? 0 : 2;
   if (!arguments.quiet)
     options.progress = [](const std::string &line) {
       // One line that is overwritten on a terminal; elsewhere lines of their own.

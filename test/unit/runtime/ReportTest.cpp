@@ -162,6 +162,23 @@ TEST(ReportTest, ExecutorsThatDoNotCountHaveNoFigures) {
   EXPECT_NE(report.toTable().find("counts no cycles"), std::string::npos);
 }
 
+TEST(ReportTest, NothingOnTheArrayIsSaid) {
+  Report report = example();
+  report.total.reset();
+  report.layers = {hostLayer("only")};
+  EXPECT_NE(report.toTable().find("array 4x16x4, 256 MACs/cycle: nothing of the model runs on it"), std::string::npos);
+  EXPECT_EQ(report.toTable().find("counts no cycles"), std::string::npos);
+}
+
+TEST(ReportTest, ACheckIsSaid) {
+  Report report = example();
+  EXPECT_EQ(report.toTable().find("golden's"), std::string::npos);
+  EXPECT_EQ(nlohmann::json::parse(report.toJson())["checked"], false);
+  report.checked = true;
+  EXPECT_NE(report.toTable().find("every word written to scratchpad and DRAM equals golden's"), std::string::npos);
+  EXPECT_EQ(nlohmann::json::parse(report.toJson())["checked"], true);
+}
+
 TEST(ReportTest, UncalibratedIsSaid) {
   Report report = example();
   report.uncalibrated = true;
