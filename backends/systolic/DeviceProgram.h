@@ -26,7 +26,7 @@ enum class DramLayout : uint8_t {
 /// A tensor that host and array share. Its value on the host is in the model's own order; the executor converts it to
 /// and from `layout` (tensorToDram, dramToTensor in common/DramLayout.h).
 struct DeviceTensor {
-  std::string name;     ///< of the tensor in the model
+  std::string name;     ///< of the tensor in the model, or of the layer that makes or reads it
   uint64_t address = 0; ///< of its first byte in DRAM, a multiple of 64
   uint64_t bytes = 0;   ///< that it takes in DRAM
   DramLayout layout = DramLayout::Blocked;

@@ -71,15 +71,31 @@ private:
 
 } // namespace
 
+/// What a tensor without a name in the model is called: the layer that makes its map, else one that reads it.
+static std::string layerName(Value map) {
+  auto nameOf = [](Operation *op) {
+    auto name = op ? op->getAttrOfType<StringAttr>("layer") : StringAttr();
+    return name ? name.str() : std::string();
+  };
+  std::string name = nameOf(map.getDefiningOp());
+  for (Operation *user : map.getUsers())
+    if (name.empty())
+      name = nameOf(user);
+  return name;
+}
+
 /// The tensor of a to_map or from_map op as the runtime copies it.
 template <typename OpTy>
-static FailureOr<DeviceTensor> deviceTensor(OpTy op, RankedTensorType map, Value host, func::FuncOp function,
+static FailureOr<DeviceTensor> deviceTensor(OpTy op, Value mapValue, Value host, func::FuncOp function,
                                             int64_t &arenaBytes) {
   if (!op.getPlacement())
     return op.emitError("has no place in DRAM: place-buffers must run before");
   DramPlace place = dramPlace(*op.getPlacement());
+  auto map = cast<RankedTensorType>(mapValue.getType());
   DeviceTensor tensor;
   tensor.name = tensorName(host, function);
+  if (tensor.name.empty())
+    tensor.name = layerName(mapValue);
   tensor.address = place.offset;
   tensor.layout = place.layout;
   tensor.isUnsigned = map.getElementType().isUnsignedInteger(8);
@@ -97,15 +113,14 @@ LogicalResult LowerToSystolicPass::collectStage(func::FuncOp function, ArrayRef<
                                                 SmallVectorImpl<Value> &outputs) {
   for (Operation *op : ops) {
     if (auto toMap = dyn_cast<tile::ToMapOp>(op)) {
-      auto tensor = deviceTensor(toMap, cast<RankedTensorType>(toMap.getResult().getType()), toMap.getTensor(),
-                                 function, collector.program.arenaBytes);
+      auto tensor = deviceTensor(toMap, toMap.getResult(), toMap.getTensor(), function, collector.program.arenaBytes);
       if (failed(tensor))
         return failure();
       collector.program.inputs.push_back(*tensor);
       inputs.push_back(toMap.getTensor());
     } else if (auto fromMap = dyn_cast<tile::FromMapOp>(op)) {
-      auto tensor = deviceTensor(fromMap, cast<RankedTensorType>(fromMap.getMap().getType()), fromMap.getResult(),
-                                 function, collector.program.arenaBytes);
+      auto tensor =
+          deviceTensor(fromMap, fromMap.getMap(), fromMap.getResult(), function, collector.program.arenaBytes);
       if (failed(tensor))
         return failure();
       collector.program.outputs.push_back(*tensor);

@@ -43,8 +43,9 @@ func.func @conv(%image: tensor<1x3x8x8xui8>) -> tensor<1x16x8x8xui8> {
 }
 
 // A host operator between two layers: two programs. The second host operator, needed by neither, may come first.
-// CHECK-DAG: systolic.program @array_two_0
-// CHECK-DAG: systolic.program @array_two_1
+// Tensors without a name are called after the layers that make or read them.
+// CHECK-DAG: systolic.program @array_two_0{{.*}}outputs = [{{[^]]*}}name = "pool1"
+// CHECK-DAG: systolic.program @array_two_1{{.*}}inputs = [{{[^]]*}}name = "pool2"
 // CHECK-LABEL: func.func @two
 // CHECK:      onnx.node "Neg"
 // CHECK-NEXT: %[[A:.*]] = systolic.run @array_two_0(%arg0)
