@@ -180,5 +180,6 @@ def test_onnx_node_cases(tmp_path):
     wrong = {case: verdict for case, verdict in verdicts.items() if verdict.startswith("wrong")}
     counts = {word: sum(v == word for v in verdicts.values()) for word in ("same", "refused", "not run")}
     print(counts)
+    print("refused:", *sorted(case for case, verdict in verdicts.items() if verdict == "refused"))
     assert not wrong
     assert len(verdicts) >= 250 and counts["same"] >= 150, counts
