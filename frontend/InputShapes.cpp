@@ -59,8 +59,8 @@ InputShapes::InputShapes(const std::string &file, const std::vector<const ValueI
         if (wanted < 0)
           continue;
         if (shape[d] >= 0 && shape[d] != wanted)
-          fail("input '" + name + "' has the fixed shape " + spell(declared) + "; it cannot be compiled for " +
-               spell(given->second));
+          fail("input '" + name + "' has the shape " + spell(declared) + ", where " + std::to_string(shape[d]) +
+               " is fixed; it cannot be compiled for " + spell(given->second));
         shape[d] = wanted;
         std::string symbol(declared[d].symbol == "?" ? "" : declared[d].symbol);
         if (!symbol.empty() && bound.emplace(symbol, wanted).first->second != wanted)

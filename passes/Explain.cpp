@@ -110,7 +110,7 @@ std::string tilewright::explain(func::FuncOp function, const TargetDescription &
     }
   }
   if (count)
-    out << count << " layers on " << target.name() << ", " << cycles << " cycles modelled"
+    out << count << (count == 1 ? " layer on " : " layers on ") << target.name() << ", " << cycles << " cycles modelled"
         << llvm::format(" (%.3f ms), %.1f %% of peak\n", 1e3 * static_cast<double>(cycles) / target.clockHz(),
                         cycles ? 100.0 * static_cast<double>(ideal) / static_cast<double>(cycles) : 0.0);
   bool first = true;

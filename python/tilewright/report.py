@@ -41,4 +41,5 @@ class Report:
         return self._core.to_table()
 
     def __repr__(self) -> str:
-        return f"<Report of {self._data['model']} on {self._data['target']}, {len(self.layers)} layers>"
+        layers = "1 layer" if len(self.layers) == 1 else f"{len(self.layers)} layers"
+        return f"<Report of {self._data['model']} on {self._data['target']}, {layers}>"

@@ -80,4 +80,4 @@ onnx.save(model, sys.argv[1])
 # BATCH-SAME: tensor<4x4xf32>
 
 # NOINPUT: import.py.tmp.onnx: there is no input 'z' to give a shape to; the inputs are: x, u, c
-# FIXED: input 'x' has the fixed shape Nx3; it cannot be compiled for 1x5
+# FIXED: input 'x' has the shape Nx3, where 3 is fixed; it cannot be compiled for 1x5

@@ -2,7 +2,7 @@
 
 // CHECK: a: contraction 1x16x8x8 -> 1x24x8x8; dense; tile 4 of 8 height, weights pass once; {{[0-9]+}} cycles modelled, bound by {{[a-z]+}}, {{[0-9.]+}} % of peak
 // CHECK-SAME: grouped convolution: dense, with block-diagonal weights
-// CHECK: 1 layers on systolic:4x16x4, {{[0-9]+}} cycles modelled
+// CHECK: 1 layer on systolic:4x16x4, {{[0-9]+}} cycles modelled
 // CHECK: on the host:
 // CHECK:   norm: Softmax(13): Softmax has no form on systolic:4x16x4
 func.func @layers(%x0: tensor<1x16x8x8xi8>, %u: tensor<4xf32>) -> (tensor<1x24x8x8xi8>, tensor<4xf32>) {

@@ -157,7 +157,7 @@ def test_shapes_that_do_not_fit_are_refused(tmp_path):
     for argument, words in {
         "--input-shape=z:2x3": ("no input 'z'", "x"),
         "--input-shape=x:2x3x1": ("'x'", "2x3", "2x3x1"),
-        "--input-shape=x:7x3": ("'x'", "fixed shape 2x3", "7x3"),
+        "--input-shape=x:7x3": ("'x'", "shape 2x3, where 2 is fixed", "7x3"),
         "--batch=4": ("batch of 4", "no input"),
     }.items():
         done = compile_model(path, argument)
