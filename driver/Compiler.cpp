@@ -118,6 +118,7 @@ private:
   };
   std::vector<Work> work; ///< by specialisation
   std::optional<ArrayConfig> array;
+  bool inFloat = true; ///< no specialisation has quantized tensors
   /// By specialisation and symbol.
   std::vector<llvm::StringMap<systolic::DeviceProgram>> programs;
   cpu::HostCode hostCode;
@@ -213,6 +214,7 @@ void Compilation::formLayers() {
   array = ArrayConfig::load(options.config);
   stage("form layers and tiles for " + array->name);
   for (Specialisation &specialisation : specialisations) {
+    inFloat &= !isQuantized(specialisation.main);
     PassManager passes(&context);
     buildTilePipeline(passes, options.config, options.allTensors);
     diagnostics.raiseIf(failed(passes.run(*specialisation.module)), "forming layers");
@@ -240,6 +242,12 @@ void Compilation::lowerToArray() {
         writer.tables.quantization = "the model's own";
     }
   }
+  if (options.note && llvm::all_of(programs, [](const auto &bySymbol) { return bySymbol.empty(); }))
+    options.note("no layer runs on the array " + array->name + ": " +
+                 (inFloat && options.quantize == "none"
+                      ? "it computes in 8-bit integers, the model in floating point; add --quantize=int8 "
+                        "--calibration=DIR_OR_NPZ"
+                      : "--explain says why"));
 }
 
 /// Without the operator in front, which verifySupported says itself.

@@ -23,7 +23,7 @@ using namespace tilewright;
 static constexpr size_t kAccuracySamples = 4;
 static constexpr size_t kWorstShown = 5;
 
-static bool isQuantized(func::FuncOp main) {
+bool tilewright::isQuantized(func::FuncOp main) {
   return main
       .walk([](onnx::NodeOp node) {
         return node.is("QuantizeLinear") || node.is("DequantizeLinear") ? WalkResult::interrupt()

@@ -18,6 +18,9 @@ struct QuantizationResult {
   std::vector<std::string> outputNames;
 };
 
+/// The model came with quantization operators, or has them by now.
+bool isQuantized(mlir::func::FuncOp main);
+
 /// Calibrates `model` once, as `options` say, and quantizes every specialisation with the same parameters. Throws
 /// Error.
 QuantizationResult quantizeModel(mlir::MLIRContext &context, std::shared_ptr<const MappedFile> model,

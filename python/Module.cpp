@@ -110,7 +110,13 @@ CompileOptions compileOptions(const py::dict &words) {
 py::tuple compile(const py::object &source, const std::string &name, const py::dict &words, const std::string &package,
                   const py::object &progress) {
   CompileOptions options = compileOptions(words);
-  options.progress = options.note = progressFunction(progress);
+  options.progress = progressFunction(progress);
+  std::string notes;
+  options.note = [&](const std::string &text) {
+    notes += "note: " + text + "\n";
+    if (options.progress)
+      options.progress(text);
+  };
   std::string bytes;
   bool inMemory = py::isinstance<py::bytes>(source);
   if (inMemory)
@@ -122,7 +128,7 @@ py::tuple compile(const py::object &source, const std::string &name, const py::d
     result =
         compileModel(inMemory ? MappedFile::adopt(std::move(bytes), name) : MappedFile::open(name), options, package);
   }
-  return py::make_tuple(py::bytes(result.emitted), result.explanation);
+  return py::make_tuple(py::bytes(result.emitted), result.explanation + notes);
 }
 
 py::tuple run(runtime::Model &model, const std::map<std::string, py::array> &inputs, const std::string &executor,
@@ -172,7 +178,8 @@ PYBIND11_MODULE(_core, module) {
       .def("to_csv", &runtime::Report::toCsv)
       .def("to_table", &runtime::Report::toTable);
   py::class_<runtime::Model, std::shared_ptr<runtime::Model>>(module, "Model")
-      .def_static("load", &runtime::Model::load, py::call_guard<py::gil_scoped_release>())
+      .def_static("load", &runtime::Model::load, py::arg("path"), py::arg("name") = "",
+                  py::call_guard<py::gil_scoped_release>())
       .def("inputs", [](const runtime::Model &model) { return describe(model.inputs()); })
       .def("outputs", [](const runtime::Model &model) { return describe(model.outputs()); })
       .def("specialisations", &runtime::Model::specialisations)

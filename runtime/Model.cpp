@@ -75,6 +75,7 @@ ExecutorKind parseExecutor(const std::string &name) {
 
 struct Model::State {
   std::shared_ptr<const PackageFile> file;
+  std::string name; ///< in messages
   std::vector<TensorInfo> inputs, outputs;
   std::unique_ptr<HostCode> hostCode;
   ThreadPool threads{kThreads};
@@ -94,8 +95,9 @@ struct Model::State {
 Model::Model(std::unique_ptr<State> state) : state(std::move(state)) {}
 Model::~Model() = default;
 
-std::shared_ptr<Model> Model::load(const std::string &path) {
+std::shared_ptr<Model> Model::load(const std::string &path, const std::string &name) {
   auto state = std::make_unique<State>();
+  state->name = name.empty() ? path : name;
   state->file = PackageFile::open(path);
   const package::Package &tables = state->tables();
   state->inputs = describe(*tables.inputs());
@@ -156,20 +158,20 @@ std::map<std::string, Shape> Model::exampleShapes() const {
 }
 
 std::vector<TensorView> Model::State::orderInputs(const std::map<std::string, TensorView> &given) const {
+  for (const auto &[input, view] : given)
+    if (std::none_of(inputs.begin(), inputs.end(), [&n = input](const TensorInfo &info) { return info.name == n; }))
+      throw Error(name + ": the model has no input '" + input + "'; it takes: " + listText(inputs) +
+                  " (an input that has a default value was compiled in, unless --input-shape named it)");
   std::vector<TensorView> views;
   for (const TensorInfo &info : inputs) {
     auto found = given.find(info.name);
     if (found == given.end())
-      throw Error(file->path() + ": input '" + info.name + "' is not given; the model takes: " + listText(inputs));
+      throw Error(name + ": input '" + info.name + "' is not given; the model takes: " + listText(inputs));
     if (found->second.type != info.type)
-      throw Error(file->path() + ": input '" + info.name + "' is " + elementTypeName(found->second.type) +
+      throw Error(name + ": input '" + info.name + "' is " + elementTypeName(found->second.type) +
                   "; the model takes " + elementTypeName(info.type));
     views.push_back(found->second);
   }
-  for (const auto &[name, view] : given)
-    if (std::none_of(inputs.begin(), inputs.end(), [&, &n = name](const TensorInfo &info) { return info.name == n; }))
-      throw Error(file->path() + ": the model has no input '" + name + "'; it takes: " + listText(inputs) +
-                  " (an input that has a default value was compiled in, unless --input-shape named it)");
   return views;
 }
 
@@ -203,7 +205,7 @@ RunResult Model::run(const std::map<std::string, TensorView> &inputs, const RunO
       given += (i ? ", " : "") + state->inputs[i].name + " " + shapeText(views[i].shape);
     for (const std::string &line : specialisations())
       known += "\n  " + line;
-    throw Error(path() + ": compiled for other input shapes than " + given + "; it holds:" + known);
+    throw Error(state->name + ": compiled for other input shapes than " + given + "; it holds:" + known);
   }
   auto &runner = state->runners[plan];
   if (!runner)
@@ -214,9 +216,8 @@ RunResult Model::run(const std::map<std::string, TensorView> &inputs, const RunO
 /// What is asked of the array must be answered.
 void Model::State::checkArrayOptions(const PlanRunner &runner, const RunOptions &options) const {
   if (!runner.usesArray() && (options.check || !options.waveFile.empty() || options.dramBytesPerCycle != 0))
-    throw Error(file->path() +
-                ": nothing in it runs on an array, so there is nothing to check, no wave to write and no "
-                "DRAM rate to set");
+    throw Error(name + ": nothing in it runs on an array, so there is nothing to check, no wave to write and no "
+                       "DRAM rate to set");
   if (!options.waveFile.empty() && !std::ofstream(options.waveFile, std::ios::app))
     throw Error(options.waveFile + ": cannot be written: " + std::strerror(errno));
 }

@@ -42,8 +42,9 @@ struct RunResult {
 /// A package that was loaded and verified. Calls of run() from several threads take turns.
 class Model {
 public:
-  /// Throws Error (PackageFile::open, HostCode).
-  static std::shared_ptr<Model> load(const std::string &path);
+  /// `name` stands for the model in messages about inputs; by default the path does. Throws Error (PackageFile::open,
+  /// HostCode).
+  static std::shared_ptr<Model> load(const std::string &path, const std::string &name = "");
   ~Model();
 
   const std::vector<TensorInfo> &inputs() const;

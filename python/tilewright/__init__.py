@@ -43,14 +43,22 @@ class TensorInfo:
     #: samples, in dB. 200 when they are equal.
     sqnr_db: float | None = None
 
+    def __str__(self) -> str:
+        return f"{self.name} {self.dtype} {'x'.join(map(str, self.shape)) or 'scalar'}"
+
 
 class Model:
     """A compiled model. Made by `compile` or `load`."""
 
     def __init__(self, core: _core.Model, explanation: str = ""):
         self._core = core
-        #: With explain=True: where each layer runs, its tile and predicted cycles, and why something stays on the host.
+        #: The compiler's notes, as when nothing runs on the array. With explain=True also where each layer runs, its tile
+        #: and predicted cycles, and why something stays on the host.
         self.explanation = explanation
+
+    def __repr__(self) -> str:
+        tensors = (", ".join(map(str, each)) for each in (self.inputs, self.outputs))
+        return f"<Model: {' -> '.join(tensors)}>"
 
     @property
     def inputs(self) -> list[TensorInfo]:
@@ -99,6 +107,10 @@ class Model:
         check: bool = False,
         progress: Callable[[str], None] | None = None,
     ):
+        if not isinstance(inputs, Mapping):
+            raise TypeError(
+                "inputs are a mapping from input names to arrays; the model takes: " + ", ".join(map(str, self.inputs))
+            )
         arrays = {name: _native(value) for name, value in inputs.items()}
         if progress is not None and not callable(progress):
             raise TypeError(f"progress is a function of a line of text, not {progress!r}")
@@ -135,8 +147,11 @@ def compile(
     quantize: "none" or "int8"; the latter needs `calibration`: arrays by input name (first axis: samples), an .npz file,
         a folder of them, or "random:SEED" for performance work.
     calibration_range: "mse" (the least error; default), "min-max" or "percentile:P" (docs/quantization.md compares them).
+    activations: the type of quantized activations, "uint8" (default) or "int8".
     batch: samples per pass where the model leaves the first size open.
     input_shape: {name: sizes}, or a list of those for several specialisations.
+    explain: say in the model's `explanation` where each layer runs, and why something stays on the host.
+    progress: called with a line of text after each stage.
 
     Raises Error with the compiler's message.
     """
@@ -144,7 +159,9 @@ def compile(
     with tempfile.TemporaryDirectory(prefix="tilewright-") as folder:
         package = os.path.abspath(output) if output is not None else str(Path(folder) / "model.twp")
         _, explanation = _call(model, options, calibration, package, progress)
-        return Model(_core.Model.load(package), explanation)
+        # The folder is gone when a message could name it.
+        name = "" if output is not None else _source(model)[1]
+        return Model(_core.Model.load(package, name), explanation)
 
 
 def emit(model, form: str, *, all_tensors: bool = False, **options) -> str | bytes:
@@ -200,18 +217,22 @@ def _save(file, arrays: Mapping[str, np.ndarray]) -> None:
                 np.lib.format.write_array(entry, _native(value), allow_pickle=False)
 
 
+def _source(model) -> tuple[Callable[[], bytes] | None, str]:
+    """What gives the model's bytes (a file: None), and its name in messages."""
+    if hasattr(model, "SerializeToString") and hasattr(model, "graph"):
+        return model.SerializeToString, model.graph.name or "model"
+    if isinstance(model, bytes | bytearray | memoryview):
+        return lambda: bytes(model), "model"
+    if not isinstance(model, str | os.PathLike):
+        raise TypeError(f"a model is a path, bytes or an onnx.ModelProto, not {type(model).__name__}")
+    return None, os.fspath(model)
+
+
 def _call(model, options: dict, calibration, package: str, progress):
     if progress is not None and not callable(progress):
         raise TypeError(f"progress is a function of a line of text, not {progress!r}")
-    source, name = model, "model"
-    if hasattr(model, "SerializeToString") and hasattr(model, "graph"):
-        source, name = model.SerializeToString(), model.graph.name or "model"
-    elif isinstance(model, bytearray | memoryview):
-        source = bytes(model)
-    elif not isinstance(model, bytes | str | os.PathLike):
-        raise TypeError(f"a model is a path, bytes or an onnx.ModelProto, not {type(model).__name__}")
-    elif not isinstance(model, bytes):
-        source, name = None, os.fspath(model)
+    source, name = _source(model)
+    source = source() if source else None
     if calibration is None:
         return _core.compile(source, name, options, package, progress)
     if not isinstance(calibration, Mapping):

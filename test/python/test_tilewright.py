@@ -110,6 +110,16 @@ def test_accuracy_is_in_package_and_report(x, tmp_path):
     assert "y " in str(report).split("noise of the outputs")[1].splitlines()[0]
 
 
+def test_a_model_that_leaves_the_array_idle(x):
+    model = tilewright.compile(conv_model(1))
+    assert "note: no layer runs on the array 4x16x4: " in model.explanation
+    assert "--quantize=int8 --calibration=" in model.explanation
+    assert "nothing of the model runs on it" in str(model.profile({"x": x}))
+    assert tilewright.compile(conv_model(1), quantize="int8", calibration="random:1").explanation == ""
+    with pytest.raises(tilewright.Error, match="nothing in it runs on an array, so there is nothing to check"):
+        model.run({"x": x}, check=True)
+
+
 def test_made_up_data_say_nothing_about_accuracy(x):
     model = tilewright.compile(conv_model(1), quantize="int8", calibration="random:1")
     assert model.outputs[0].sqnr_db is None
@@ -196,6 +206,21 @@ def test_wrong_inputs(inputs, message):
     model = tilewright.compile(conv_model(1), target="cpu")
     with pytest.raises(tilewright.Error, match=message):
         model.run(inputs)
+
+
+def test_a_model_says_what_it_takes(x, tmp_path):
+    model = tilewright.compile(conv_model(1), target="cpu")
+    assert repr(model) == "<Model: x float32 1x3x8x8 -> y float32 1x16x8x8>"
+    with pytest.raises(TypeError, match="a mapping from input names to arrays; the model takes: x float32 1x3x8x8"):
+        model.run(x)
+    with pytest.raises(tilewright.Error, match="^net: input 'x' is not given"):
+        model.run({})
+    onnx.save(conv_model(1), tmp_path / "a.onnx")
+    with pytest.raises(tilewright.Error, match=r"/a\.onnx: the model has no input 'img'"):
+        tilewright.compile(tmp_path / "a.onnx", target="cpu").run({"img": x})
+    tilewright.compile(conv_model(1), target="cpu", output=tmp_path / "kept.twp")
+    with pytest.raises(tilewright.Error, match=r"/kept\.twp: input 'x' is not given"):
+        tilewright.load(tmp_path / "kept.twp").run({})
 
 
 def test_compiler_errors():
