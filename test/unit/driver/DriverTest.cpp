@@ -66,7 +66,6 @@ TEST(CompileOptionsTest, RefusesWhatMakesNoSense) {
   EXPECT_NE(message([](CompileOptions &o) { o.target = "tpu"; }).find("systolic, cpu, cuda"), std::string::npos);
   EXPECT_NE(message([](CompileOptions &o) { o.target = "cuda"; }).find("no GPU code generation yet"),
             std::string::npos);
-  EXPECT_NE(message([](CompileOptions &o) { o.quantize = "int8"; }).find("--calibration="), std::string::npos);
   EXPECT_NE(message([](CompileOptions &o) { o.batch = 0; }).find("at least 1"), std::string::npos);
   EXPECT_EQ(message([](CompileOptions &o) { o.allTensors = true; }), "");
   EXPECT_NE(message([](CompileOptions &o) { o.allTensors = true, o.target = "cpu"; }).find("--target=systolic"),
