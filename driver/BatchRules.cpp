@@ -10,7 +10,6 @@
 #include "dialects/onnx/ConstantData.h"
 
 #include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringSet.h"
 
 #include <functional>
 
@@ -49,7 +48,7 @@ struct BatchedNode {
     return type && !batched[operand] && type.getRank() == resultRank && type.getRank() > 0 && type.getDimSize(0) != 1;
   }
   /// Only operands of `allowed` are batched.
-  bool only(std::initializer_list<unsigned> allowed) const {
+  bool only(ArrayRef<unsigned> allowed) const {
     for (auto [i, is] : llvm::enumerate(batched))
       if (is && !llvm::is_contained(allowed, i))
         return false;
@@ -82,12 +81,7 @@ std::string elementwise(const BatchedNode &n, std::initializer_list<unsigned> da
 
 Rule data(std::initializer_list<unsigned> operands = {0}) {
   std::vector<unsigned> allowed(operands);
-  return [allowed](const BatchedNode &n) -> std::string {
-    for (auto [i, is] : llvm::enumerate(n.batched))
-      if (is && !llvm::is_contained(allowed, i))
-        return kPerSample;
-    return "";
-  };
+  return [allowed](const BatchedNode &n) { return check(n.only(allowed), kPerSample); };
 }
 
 /// The data is operand 0, and the operator works along attribute `axis`.
@@ -99,9 +93,8 @@ Rule alongAxis(int64_t byDefault) {
 Rule product(unsigned a, unsigned b) {
   return [=](const BatchedNode &n) -> std::string {
     onnx::NodeOp node = n.node;
-    for (auto [i, is] : llvm::enumerate(n.batched))
-      if (is && i != a && i != b)
-        return kPerSample;
+    if (!n.only({a, b}))
+      return kPerSample;
     for (const char *flag : {"transA", "transBatchA", "transBatchB"})
       if (node.intAttr(flag, 0) != 0)
         return kAlongBatch;
@@ -119,9 +112,8 @@ std::string gemm(const BatchedNode &n, unsigned c) {
   onnx::NodeOp node = n.node;
   if (node.intAttr("transA", 0) != 0)
     return kAlongBatch;
-  for (auto [i, is] : llvm::enumerate(n.batched))
-    if (is && i != 0 && i != c)
-      return kPerSample;
+  if (!n.only({0, c}))
+    return kPerSample;
   return check(n.batched.size() <= c || (n.batched[c] ? n.rank(c) == 2 : !n.isFixedBatch(c, 2)), kAlongBatch);
 }
 
